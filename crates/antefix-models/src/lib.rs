@@ -1,0 +1,1 @@
+//! Rules and dated prices per model and platform, as data; integer money.

@@ -1,0 +1,1 @@
+//! Positions, digests, relation, first difference and marker planning for prompt prefixes.

@@ -1,0 +1,1 @@
+//! Provider clients, drivers, tool host and the transcript store on disk.

@@ -1,0 +1,1 @@
+//! The append-only transcript and the state machine of an agent session, without I/O.

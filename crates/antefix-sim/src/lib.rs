@@ -1,0 +1,1 @@
+//! A simulator of providers' prompt caches on a virtual clock, with a scripted model.

@@ -1,0 +1,1 @@
+//! The tools of a coding agent: read, grep, edit, shell.

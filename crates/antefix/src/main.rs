@@ -1,0 +1,3 @@
+//! The antefix command.
+
+fn main() {}
