@@ -3,6 +3,7 @@
 //! What a provider hashes is bytes, so nothing here re-serialises: [`json`] finds the spans of a JSON text in
 //! one pass, and [`splice`] changes a body by replacing ranges. A body without edits leaves byte-identical.
 
+pub mod anthropic;
 pub mod json;
 mod range;
 mod splice;
