@@ -1,0 +1,196 @@
+//! Money as an integer, so that the parts of a bill add up to the bill.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
+
+use crate::Tokens;
+
+/// An amount in 1e-12 US dollars. The smallest list price is a few thousand of these per token, so every
+/// modifier in use stays exact; 128 bits hold any sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Money(pub i128);
+
+impl Money {
+    /// No money.
+    pub const ZERO: Self = Self(0);
+
+    /// One US dollar.
+    pub const DOLLAR: Self = Self(1_000_000_000_000);
+
+    /// The exact amount in dollars as a decimal, without trailing zeros: `0.0123`, `-2`, `0`.
+    pub fn usd(self) -> String {
+        let dollar = Self::DOLLAR.0.unsigned_abs();
+        let (whole, part) = (self.0.unsigned_abs() / dollar, self.0.unsigned_abs() % dollar);
+        let sign = if self.0 < 0 { "-" } else { "" };
+        if part == 0 {
+            return format!("{sign}{whole}");
+        }
+        let part = format!("{part:012}");
+        format!("{sign}{whole}.{}", part.trim_end_matches('0'))
+    }
+
+    /// The amount in 1e-12 dollars.
+    pub fn picos(self) -> i128 {
+        self.0
+    }
+}
+
+impl fmt::Display for Money {
+    /// `$1.2345`: the exact amount, with at least two digits behind the point. A precision (`{:.4}`) rounds to
+    /// that many digits, half away from zero.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = formatter.precision();
+        let shown = digits.map_or(*self, |digits| self.rounded(digits));
+        let text = shown.usd();
+        let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let width = digits.unwrap_or(2);
+        let point = if width == 0 && part.is_empty() { "" } else { "." };
+        write!(formatter, "{sign}${whole}{point}{part:0<width$}")
+    }
+}
+
+impl Money {
+    fn rounded(self, digits: usize) -> Self {
+        let Some(step) = u32::try_from(digits).ok().filter(|digits| *digits < 12).map(|d| 10i128.pow(12 - d))
+        else {
+            return self;
+        };
+        let half = if self.0 < 0 { -step / 2 } else { step / 2 };
+        Self(self.0.saturating_add(half) / step * step)
+    }
+}
+
+impl Add for Money {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Money {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Money {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl SubAssign for Money {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Neg for Money {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+}
+
+impl Sum for Money {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl<'a> Sum<&'a Money> for Money {
+    fn sum<I: Iterator<Item = &'a Money>>(amounts: I) -> Self {
+        amounts.copied().sum()
+    }
+}
+
+/// A price in 1e-12 US dollars per token: $1 per million tokens is 1,000,000.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Price(pub u64);
+
+impl Price {
+    /// The price of a million tokens, as `usd` prints it.
+    pub fn usd_per_million(self) -> String {
+        Money(i128::from(self.0) * 1_000_000).usd()
+    }
+}
+
+impl Mul<Tokens> for Price {
+    type Output = Money;
+
+    fn mul(self, tokens: Tokens) -> Money {
+        // Two 64-bit factors fit in 128 bits, sign included, as long as both are below 2^63; no bill comes near.
+        Money(i128::from(self.0).saturating_mul(i128::from(tokens.0)))
+    }
+}
+
+impl fmt::Display for Price {
+    /// `$0.10/MTok`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/MTok", Money(i128::from(self.0) * 1_000_000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_prints_exactly() {
+        let cases = [
+            (0, "0", "$0.00"),
+            (1, "0.000000000001", "$0.000000000001"),
+            (-1, "-0.000000000001", "-$0.000000000001"),
+            (1_234_500_000_000, "1.2345", "$1.2345"),
+            (-2_000_000_000_000, "-2", "-$2.00"),
+            (500_000_000_000, "0.5", "$0.50"),
+            (12_000_000_000_010, "12.00000000001", "$12.00000000001"),
+        ];
+        for (picos, usd, shown) in cases {
+            assert_eq!((Money(picos).usd().as_str(), Money(picos).to_string().as_str()), (usd, shown));
+        }
+    }
+
+    #[test]
+    fn a_precision_rounds_half_away_from_zero() {
+        let cases = [
+            (1_234_500_000_000, 4, "$1.2345"),
+            (1_234_550_000_000, 4, "$1.2346"),
+            (1_234_549_999_999, 4, "$1.2345"),
+            (-1_234_550_000_000, 4, "-$1.2346"),
+            (999_999_000_000, 2, "$1.00"),
+            (1_500_000_000_000, 0, "$2"),
+            (1, 12, "$0.000000000001"),
+            (1, 14, "$0.00000000000100"),
+        ];
+        for (picos, digits, shown) in cases {
+            assert_eq!(format!("{:.digits$}", Money(picos)), shown, "{picos} to {digits} digits");
+        }
+    }
+
+    #[test]
+    fn prices_print_per_million() {
+        for (picos, per_million, shown) in [
+            (100_000, "0.1", "$0.10/MTok"),
+            (12_500_000, "12.5", "$12.50/MTok"),
+            (3_000, "0.003", "$0.003/MTok"),
+        ] {
+            assert_eq!(
+                (Price(picos).usd_per_million().as_str(), Price(picos).to_string().as_str()),
+                (per_million, shown)
+            );
+        }
+    }
+
+    #[test]
+    fn the_largest_price_of_the_largest_count_is_a_sum() {
+        assert_eq!(Price(u64::MAX) * Tokens(u64::MAX), Money(i128::MAX));
+        assert_eq!(Price(7) * Tokens(3), Money(21));
+    }
+}
