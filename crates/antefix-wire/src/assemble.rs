@@ -1,0 +1,420 @@
+//! A streamed Anthropic response, assembled into the JSON that is sent back in the next request.
+//!
+//! The blocks come out as the server started them, member by member, with what the deltas streamed put in its
+//! place: text, thinking and its signature, a tool's input with its key order and the text of its numbers,
+//! citations. Events are those of the `anthropic` SDK 2.14.0 (November 2026); block and delta types not known
+//! here are kept and reported. [`Assembler::finish`] works wherever the stream was cut.
+
+mod block;
+
+pub use block::AssembledBlock;
+
+use crate::anthropic::BlockKind;
+use crate::json::{Body, Kind, Node, ScanError};
+use crate::sse::Event;
+use crate::usage::{Usage, merge_json};
+use block::OpenBlock;
+
+/// What an event brought, for a screen or a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delta {
+    /// The message began.
+    Started {
+        /// Its id.
+        message_id: Option<String>,
+        /// The model that answers.
+        model: Option<String>,
+    },
+    /// A block began.
+    BlockStarted {
+        /// The block's index as the server counts.
+        index: u64,
+        /// What it is.
+        kind: BlockKind,
+        /// The id of a tool call.
+        id: Option<String>,
+        /// The tool's name.
+        name: Option<String>,
+    },
+    /// Text to show.
+    Text {
+        /// The block's index.
+        index: u64,
+        /// The next piece.
+        text: String,
+    },
+    /// Thinking to show.
+    Thinking {
+        /// The block's index.
+        index: u64,
+        /// The next piece.
+        text: String,
+    },
+    /// A piece of a tool's input, which is JSON only once all pieces are there.
+    InputJson {
+        /// The block's index.
+        index: u64,
+        /// The next piece.
+        part: String,
+    },
+    /// A block is over.
+    BlockStopped {
+        /// The block's index.
+        index: u64,
+    },
+    /// The model stopped.
+    Stop {
+        /// Why, as the API names it.
+        reason: String,
+        /// The stop sequence that was generated.
+        sequence: Option<String>,
+    },
+    /// The message is over; no event follows.
+    Finished,
+    /// The connection is alive.
+    Ping,
+    /// The server gave up.
+    Error {
+        /// The error's `type`.
+        kind: String,
+        /// Its message.
+        message: String,
+    },
+    /// A type of event or of delta that is not known here.
+    Unknown {
+        /// The types of the event and of its delta.
+        what: String,
+    },
+}
+
+/// An event that does not fit the stream. It is left out; the events behind it can still be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssembleError {
+    /// The event's data is not JSON.
+    #[error("data of event `{event}` is not JSON: {source}")]
+    Json {
+        /// The event's name.
+        event: String,
+        /// What is wrong with it.
+        source: ScanError,
+    },
+    /// The event lacks a member, or the member has another type.
+    #[error("event `{event}` lacks `{member}`")]
+    Member {
+        /// The event's type.
+        event: String,
+        /// The member's name.
+        member: &'static str,
+    },
+    /// A delta or a stop names a block that is not open.
+    #[error("no open block with index {index}")]
+    NotOpen {
+        /// The index named.
+        index: u64,
+    },
+    /// A block starts under an index that an earlier block has.
+    #[error("a second block with index {index}")]
+    BlockAgain {
+        /// The index named.
+        index: u64,
+    },
+    /// A second message starts in the stream.
+    #[error("a second message starts")]
+    MessageAgain,
+}
+
+/// A message put together from its stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assembled {
+    /// The message's id.
+    pub message_id: Option<String>,
+    /// The model that answered; after a fallback, the one that took over last.
+    pub model: Option<String>,
+    /// The blocks in the order they started.
+    pub blocks: Vec<AssembledBlock>,
+    /// Why the model stopped.
+    pub stop_reason: Option<String>,
+    /// The stop sequence that was generated.
+    pub stop_sequence: Option<String>,
+    /// The tokens used, as far as they were told.
+    pub usage: Usage,
+    /// The usage object with the later counts in place, as JSON.
+    pub usage_json: Option<Vec<u8>>,
+    /// `message_stop` was seen.
+    pub complete: bool,
+    /// The `type` and the message of an error event.
+    pub error: Option<(String, String)>,
+    /// Events, blocks and deltas whose type is not known here, in order.
+    pub unknown: Vec<String>,
+    /// The message's `diagnostics` as raw JSON: `null` if there was no divergence, `None` if it was not given.
+    pub diagnostics: Option<String>,
+    /// The `stop_details` of a refusal as raw JSON.
+    pub stop_details: Option<String>,
+    /// The `context_management` of the response as raw JSON.
+    pub context_management: Option<String>,
+    /// The `input_transformations` of the response as raw JSON.
+    pub input_transformations: Option<String>,
+    /// The `container` of the response as raw JSON.
+    pub container: Option<String>,
+}
+
+impl Assembled {
+    /// The blocks as one JSON array: the `content` of the assistant message to send back.
+    pub fn content_json(&self) -> Vec<u8> {
+        let mut out = vec![b'['];
+        for (at, block) in self.blocks.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&block.json);
+        }
+        out.push(b']');
+        out
+    }
+}
+
+/// Takes the events of one response.
+#[derive(Clone, Debug, Default)]
+pub struct Assembler {
+    started: bool,
+    open: Vec<OpenBlock>,
+    message: Assembled,
+}
+
+type Step = Result<Vec<Delta>, AssembleError>;
+
+impl Assembler {
+    /// Makes an assembler for one response.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes one event and tells what it brought; signatures and citations are taken in silence.
+    ///
+    /// # Errors
+    /// [`AssembleError`] for an event that does not fit; nothing is taken from it.
+    pub fn event(&mut self, event: &Event) -> Step {
+        let body = match Body::parse(event.data.as_bytes()) {
+            Ok(body) => body,
+            Err(_) if event.name == "error" => return Ok(self.error(event.data.clone(), String::new())),
+            Err(_) if event.data == "[DONE]" => return Ok(self.unknown(event.data.clone())),
+            Err(source) => return Err(AssembleError::Json { event: event.name.clone(), source }),
+        };
+        let root = body.root();
+        let name = match event.name.as_str() {
+            "error" => event.name.clone(),
+            other => text(root, "type").unwrap_or_else(|| other.to_owned()),
+        };
+        match name.as_str() {
+            "message_start" => self.message_start(&Part { event: &name, node: root }),
+            "content_block_start" => self.block_start(&Part { event: &name, node: root }),
+            "content_block_delta" => self.block_delta(&Part { event: &name, node: root }),
+            "content_block_stop" => self.block_stop(&Part { event: &name, node: root }),
+            "message_delta" => Ok(self.message_delta(root)),
+            "message_stop" => {
+                self.message.complete = true;
+                Ok(vec![Delta::Finished])
+            }
+            "ping" => Ok(vec![Delta::Ping]),
+            "error" => {
+                let error = root.get("error").unwrap_or(root);
+                let part = |key| text(error, key).unwrap_or_default();
+                Ok(self.error(part("type"), part("message")))
+            }
+            _ => Ok(self.unknown(name)),
+        }
+    }
+
+    /// Ends the stream, which may have been cut anywhere, and gives what has come.
+    pub fn finish(self) -> Assembled {
+        let blocks = self.open.into_iter().map(OpenBlock::finish).collect();
+        Assembled { blocks, ..self.message }
+    }
+
+    fn message_start(&mut self, part: &Part<'_>) -> Step {
+        let message = part.object("message")?;
+        if std::mem::replace(&mut self.started, true) {
+            return Err(AssembleError::MessageAgain);
+        }
+        self.message.message_id = text(message, "id");
+        self.message.model = text(message, "model");
+        self.message.diagnostics = message.get("diagnostics").map(|node| node.raw().to_owned());
+        self.response_members(message);
+        let mut deltas = vec![Delta::Started {
+            message_id: self.message.message_id.clone(),
+            model: self.message.model.clone(),
+        }];
+        deltas.extend(self.stop(message));
+        if message.get("content").is_some_and(|content| content.items().next().is_some()) {
+            deltas.extend(self.unknown("message_start: content".to_owned()));
+        }
+        Ok(deltas)
+    }
+
+    fn block_start(&mut self, part: &Part<'_>) -> Step {
+        let index = part.index()?;
+        let node = part.object("content_block")?;
+        if self.open.iter().any(|block| block.index == index) {
+            return Err(AssembleError::BlockAgain { index });
+        }
+        let block = OpenBlock::new(index, node);
+        let mut deltas = vec![Delta::BlockStarted {
+            index,
+            kind: block.kind,
+            id: text(node, "id"),
+            name: text(node, "name"),
+        }];
+        if block.kind == BlockKind::Fallback
+            && let Some(model) = node.pointer("/to/model").and_then(Node::str)
+        {
+            self.message.model = Some(model.into_owned());
+        }
+        if block.kind == BlockKind::Other {
+            let name = text(node, "type").unwrap_or_default();
+            deltas.extend(self.unknown(format!("content_block_start: {name}")));
+        }
+        self.open.push(block);
+        Ok(deltas)
+    }
+
+    fn block_delta(&mut self, part: &Part<'_>) -> Step {
+        let index = part.index()?;
+        let delta = part.object("delta")?;
+        let Some(block) = self.open_block(index) else {
+            return Err(AssembleError::NotOpen { index });
+        };
+        let name = text(delta, "type").unwrap_or_default();
+        match name.as_str() {
+            "text_delta" => {
+                let value = part.string(delta, "text")?;
+                let text = block.text(value);
+                Ok(vec![Delta::Text { index, text }])
+            }
+            "thinking_delta" => {
+                let value = part.string(delta, "thinking")?;
+                let text = block.thinking(value);
+                Ok(vec![Delta::Thinking { index, text }])
+            }
+            "input_json_delta" => {
+                let value = part.string(delta, "partial_json")?;
+                let part = block.input(value);
+                Ok(vec![Delta::InputJson { index, part }])
+            }
+            "signature_delta" => {
+                block.set("signature", part.string(delta, "signature")?);
+                Ok(Vec::new())
+            }
+            "citations_delta" => {
+                block.citation(part.member(delta, "citation")?);
+                Ok(Vec::new())
+            }
+            "compaction_delta" => {
+                for key in ["content", "encrypted_content"] {
+                    if let Some(value) = delta.get(key) {
+                        block.set(key, value);
+                    }
+                }
+                Ok(Vec::new())
+            }
+            _ => {
+                block.unknown_deltas += 1;
+                Ok(self.unknown(format!("content_block_delta: {name}")))
+            }
+        }
+    }
+
+    fn block_stop(&mut self, part: &Part<'_>) -> Step {
+        let index = part.index()?;
+        let block = self.open_block(index).ok_or(AssembleError::NotOpen { index })?;
+        block.stopped = true;
+        Ok(vec![Delta::BlockStopped { index }])
+    }
+
+    fn message_delta(&mut self, root: Node<'_>) -> Vec<Delta> {
+        self.response_members(root);
+        let Some(delta) = root.get("delta") else {
+            return Vec::new();
+        };
+        keep_raw(&mut self.message.stop_details, delta, "stop_details");
+        keep_raw(&mut self.message.container, delta, "container");
+        self.stop(delta).into_iter().collect()
+    }
+
+    /// Takes over the members that stand on `message_start`'s message and on `message_delta` alike.
+    fn response_members(&mut self, node: Node<'_>) {
+        keep_raw(&mut self.message.context_management, node, "context_management");
+        keep_raw(&mut self.message.input_transformations, node, "input_transformations");
+        keep_raw(&mut self.message.container, node, "container");
+        keep_raw(&mut self.message.stop_details, node, "stop_details");
+        let Some(usage) = node.get("usage").filter(|usage| usage.kind() == Kind::Object) else {
+            return;
+        };
+        self.message.usage.merge_cumulative(&Usage::read(usage));
+        let earlier = self.message.usage_json.take().and_then(|json| Body::parse(json).ok());
+        let earlier = earlier.as_ref().map_or(usage, Body::root);
+        self.message.usage_json = Some(merge_json(earlier, usage));
+    }
+
+    fn stop(&mut self, node: Node<'_>) -> Option<Delta> {
+        let reason = text(node, "stop_reason")?;
+        let sequence = text(node, "stop_sequence");
+        self.message.stop_reason = Some(reason.clone());
+        self.message.stop_sequence.clone_from(&sequence);
+        Some(Delta::Stop { reason, sequence })
+    }
+
+    fn error(&mut self, kind: String, message: String) -> Vec<Delta> {
+        self.message.error = Some((kind.clone(), message.clone()));
+        vec![Delta::Error { kind, message }]
+    }
+
+    fn unknown(&mut self, what: String) -> Vec<Delta> {
+        self.message.unknown.push(what.clone());
+        vec![Delta::Unknown { what }]
+    }
+
+    fn open_block(&mut self, index: u64) -> Option<&mut OpenBlock> {
+        self.open.iter_mut().rev().find(|block| block.index == index && !block.stopped)
+    }
+}
+
+/// An event's JSON with the name that errors give it.
+struct Part<'a> {
+    event: &'a str,
+    node: Node<'a>,
+}
+
+impl<'a> Part<'a> {
+    fn index(&self) -> Result<u64, AssembleError> {
+        self.node.get("index").and_then(Node::u64).ok_or_else(|| self.lacks("index"))
+    }
+
+    fn object(&self, member: &'static str) -> Result<Node<'a>, AssembleError> {
+        let node = self.member(self.node, member)?;
+        if node.kind() == Kind::Object { Ok(node) } else { Err(self.lacks(member)) }
+    }
+
+    fn string(&self, holder: Node<'a>, member: &'static str) -> Result<Node<'a>, AssembleError> {
+        let node = self.member(holder, member)?;
+        if node.kind() == Kind::String { Ok(node) } else { Err(self.lacks(member)) }
+    }
+
+    fn member(&self, holder: Node<'a>, member: &'static str) -> Result<Node<'a>, AssembleError> {
+        holder.get(member).ok_or_else(|| self.lacks(member))
+    }
+
+    fn lacks(&self, member: &'static str) -> AssembleError {
+        AssembleError::Member { event: self.event.to_owned(), member }
+    }
+}
+
+/// Keeps the raw JSON of a member that is given and not `null`.
+fn keep_raw(slot: &mut Option<String>, node: Node<'_>, key: &str) {
+    if let Some(value) = node.get(key).filter(|value| !value.is_null()) {
+        *slot = Some(value.raw().to_owned());
+    }
+}
+
+fn text(node: Node<'_>, key: &str) -> Option<String> {
+    node.get(key).and_then(Node::str).map(|text| text.into_owned())
+}
