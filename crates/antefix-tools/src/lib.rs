@@ -1,1 +1,39 @@
-//! The tools of a coding agent: read, grep, edit, shell.
+//! The tools of a coding agent (read, grep, edit, shell), the [`Tool`] trait they implement, and the
+//! [`Executor`] that runs a batch of calls.
+//!
+//! A tool's definition is a frozen run of bytes ([`Definition::json`]) that goes into the request as it is, and a
+//! tool's result text is a function of its input and of the files: no dates, durations, process ids or random
+//! order, because a result stays in the prompt for as long as the session lives.
+//!
+//! What this crate must not know: models, transcripts, providers. It reads no environment variable and no clock.
+
+mod base64;
+mod bash;
+mod cancellation;
+mod context;
+mod definition;
+//mod edit;
+mod executor;
+mod files;
+//mod grep;
+mod input;
+mod output;
+mod paths;
+mod read;
+mod registry;
+mod regular;
+mod tool;
+
+pub use bash::{Bash, SECRET_NAMES, SECRET_SUFFIXES};
+pub use cancellation::Cancellation;
+pub use context::{Context, Limits, Progress, ProgressKind};
+pub use definition::{Definition, DefinitionError};
+//pub use edit::Edit;
+pub use executor::{Call, Executor};
+pub use files::{FileFact, FileTable, Scope};
+//pub use grep::Grep;
+pub use input::Fields;
+pub use output::{Content, Failure, Output};
+pub use read::Read;
+pub use registry::{Registered, Registry};
+pub use tool::{Access, BoxFuture, Tool};

@@ -1,0 +1,245 @@
+//! `bash`: runs a shell command.
+
+mod capture;
+mod group;
+mod launch;
+
+use std::future::pending;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use antefix_wire::json::Body;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::tool::built_in;
+use crate::{Access, BoxFuture, Context, Definition, Failure, Fields, Output, ProgressKind, Tool};
+use capture::Capture;
+use group::Group;
+
+pub use launch::{SECRET_NAMES, SECRET_SUFFIXES};
+
+/// `bash`: runs a shell command in the workspace, with standard input closed.
+///
+/// The result is the output as it arrived, standard output and standard error in one, and then one line in
+/// brackets per remark, the last of which says how the command ended: `[exit code 0]`. Output over the cap is
+/// shown as its start and its end, and is whole in a file of [`Context::spill`] that is named by its digest.
+/// The command runs in a process group of its own, which is stopped when the command ends, times out or is
+/// cancelled; daemons that leave the group stay.
+#[derive(Debug)]
+pub struct Bash {
+    definition: Definition,
+}
+
+impl Bash {
+    /// Makes the tool.
+    pub fn new() -> Self {
+        Self { definition: built_in("bash", DESCRIPTION, SCHEMA) }
+    }
+}
+
+impl Default for Bash {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tool for Bash {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn access(&self, _: &Context, _: &Body) -> Access {
+        Access::Anywhere
+    }
+
+    fn call<'a>(&'a self, context: &'a Context, input: Body) -> BoxFuture<'a, Output> {
+        Box::pin(async move { run(context, &input).await.into() })
+    }
+}
+
+const DESCRIPTION: &str = "Runs a command with `bash -c` in the workspace folder and returns what it printed \
+(standard output and standard error together, in order) and its exit code. Each call starts afresh: `cd` and \
+variables do not carry over, standard input is empty, and processes left in the background are stopped when the \
+command ends. Long output is shown as its start and end, and is whole in a file that `read` and `grep` can open. \
+To look at files, `read` and `grep` are cheaper than cat and find.";
+
+const SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "The command line; may be several lines"},
+        "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 600000, "description": "Milliseconds after which the command is stopped; 120000 if not given"},
+        "description": {"type": "string", "description": "What the command does, in a few words, for the person watching"}
+    },
+    "required": ["command"]
+}"#;
+
+async fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
+    let fields = Fields::new(input)?;
+    let command = fields.string("command", "a shell command")?;
+    fields.optional_string("description", "a few words")?;
+    let timeout = fields.optional_number("timeout_ms", 1)?.map(Duration::from_millis);
+    let timeout = timeout.unwrap_or(context.limits.shell_timeout).min(context.limits.shell_timeout_max);
+    if command.trim().is_empty() {
+        return Err(Failure::new("`command` is empty: expected a shell command"));
+    }
+    let (child, output) = launch::launch(context, &command)?;
+    let mut running = Running::new(context, child, output);
+    let end = running.until_end(timeout).await;
+    Ok(running.report(end))
+}
+
+/// How a command ended.
+enum End {
+    Exited { status: ExitStatus, left_behind: bool },
+    TimedOut(Duration),
+    Cancelled,
+    Lost(std::io::Error),
+}
+
+/// A command that runs, and what it has printed so far.
+struct Running<'a> {
+    context: &'a Context,
+    child: Child,
+    group: Group,
+    /// `None` once every writer has closed it.
+    output: Option<pipe::Receiver>,
+    buffer: Vec<u8>,
+    capture: Capture,
+}
+
+impl<'a> Running<'a> {
+    fn new(context: &'a Context, child: Child, output: pipe::Receiver) -> Self {
+        let limits = &context.limits;
+        let capture = Capture::new(limits.shell_bytes, limits.spill_bytes, context.spill.clone());
+        let group = Group::new(child.id());
+        Self { context, child, group, output: Some(output), buffer: Vec::with_capacity(CHUNK_BYTES), capture }
+    }
+
+    async fn until_end(&mut self, timeout: Duration) -> End {
+        let context = self.context;
+        let deadline = Instant::now() + timeout;
+        let status = loop {
+            tokio::select! {
+                status = self.child.wait() => break status,
+                () = take(&mut self.output, &mut self.buffer, &mut self.capture, context) => {}
+                () = sleep_until(deadline) => {
+                    self.stop().await;
+                    return End::TimedOut(timeout);
+                }
+                () = context.cancellation.cancelled() => {
+                    self.stop().await;
+                    return End::Cancelled;
+                }
+            }
+        };
+        match status {
+            Ok(status) => End::Exited { status, left_behind: self.clear_up().await },
+            Err(error) => {
+                self.stop().await;
+                End::Lost(error)
+            }
+        }
+    }
+
+    /// Takes in what is left in the pipe, and stops the processes that outlive the command; says whether there
+    /// were any.
+    async fn clear_up(&mut self) -> bool {
+        let left_behind = !self.drain(LINGER).await;
+        if left_behind {
+            self.stop().await;
+        }
+        left_behind
+    }
+
+    /// Ends the group: asks, waits for the grace period, forces.
+    async fn stop(&mut self) {
+        self.group.ask();
+        if !self.drain(self.context.limits.kill_grace).await {
+            self.group.force();
+            self.drain(LINGER).await;
+        }
+    }
+
+    /// Reads until the pipe is closed and the group is gone; `false` if that took longer than `patience`.
+    async fn drain(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        loop {
+            // Reaps the command itself, which would otherwise count as a member of the group.
+            let over = matches!(self.child.try_wait(), Ok(Some(_)) | Err(_));
+            if over && self.output.is_none() && !self.group.is_alive() {
+                return true;
+            }
+            tokio::select! {
+                biased;
+                () = sleep_until(deadline) => return false,
+                () = take(&mut self.output, &mut self.buffer, &mut self.capture, self.context) => {}
+                () = sleep(POLL) => {}
+            }
+        }
+    }
+
+    fn report(self, end: End) -> Output {
+        let (mut text, mut notes) = self.capture.finish();
+        let is_error = !matches!(&end, End::Exited { status, .. } if status.success());
+        match end {
+            End::Exited { status, left_behind } => {
+                if left_behind {
+                    notes.push("processes left in the background were stopped".to_owned());
+                }
+                notes.push(ending(status));
+            }
+            End::TimedOut(timeout) => {
+                notes.push(format!("stopped: still running after {} ms", timeout.as_millis()));
+            }
+            End::Cancelled => notes.push("stopped: cancelled by the user".to_owned()),
+            End::Lost(error) => notes.push(format!("stopped: its exit code is unknown: {error}")),
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let notes: Vec<_> = notes.iter().map(|note| format!("[{note}]")).collect();
+        text.push_str(&notes.join("\n"));
+        Output { is_error, ..Output::text(text) }
+    }
+}
+
+/// Takes in the next piece of output; waits for ever once there is no more.
+async fn take(
+    output: &mut Option<pipe::Receiver>,
+    buffer: &mut Vec<u8>,
+    capture: &mut Capture,
+    context: &Context,
+) {
+    let Some(receiver) = output else {
+        return pending().await;
+    };
+    buffer.clear();
+    match receiver.read_buf(buffer).await {
+        Ok(0) | Err(_) => *output = None,
+        Ok(_) => {
+            capture.push(buffer);
+            context.report(ProgressKind::Text(String::from_utf8_lossy(buffer).into_owned()));
+        }
+    }
+}
+
+fn ending(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "ended without an exit code".to_owned(),
+    }
+}
+
+/// Bytes of output that are taken in at once.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// How long output and processes that outlive the command are waited for.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// How often the end of the processes is looked for: the kernel tells nobody that a group is empty.
+const POLL: Duration = Duration::from_millis(5);

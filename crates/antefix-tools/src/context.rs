@@ -1,0 +1,215 @@
+//! What a call may use: where it runs, what it may spend, whom it reports to.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{Cancellation, FileTable, paths};
+
+/// What a call may use; cheap to clone, and shared by the calls of a session.
+#[derive(Clone)]
+pub struct Context {
+    /// The workspace root: relative paths start here and commands run here.
+    pub cwd: PathBuf,
+    /// Where outputs over their cap are written in full; made when first needed.
+    pub spill: PathBuf,
+    /// The environment for commands, before secrets are taken out (see [`SECRET_NAMES`](crate::SECRET_NAMES)).
+    pub environment: Arc<Vec<(OsString, OsString)>>,
+    /// Tells the call to stop.
+    pub cancellation: Cancellation,
+    /// The files the model has seen.
+    pub files: Arc<FileTable>,
+    /// How much a call may return, read and wait.
+    pub limits: Limits,
+    call_id: Arc<str>,
+    progress: Arc<dyn Fn(Progress) + Send + Sync>,
+}
+
+impl Context {
+    /// Makes a context with an empty environment, default limits, and nobody listening.
+    pub fn new(cwd: impl Into<PathBuf>, spill: impl Into<PathBuf>) -> Self {
+        Self {
+            cwd: paths::resolve(&cwd.into()),
+            spill: spill.into(),
+            environment: Arc::new(Vec::new()),
+            cancellation: Cancellation::new(),
+            files: Arc::new(FileTable::default()),
+            limits: Limits::default(),
+            call_id: Arc::from(""),
+            progress: Arc::new(|_| ()),
+        }
+    }
+
+    /// Sets the environment for commands.
+    pub fn with_environment(mut self, environment: Vec<(OsString, OsString)>) -> Self {
+        self.environment = Arc::new(environment);
+        self
+    }
+
+    /// Sets who is told of progress; called from any thread, so it must be quick.
+    pub fn with_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Arc::new(listener);
+        self
+    }
+
+    /// Sets the token that stops the calls.
+    pub fn with_cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.cancellation = cancellation;
+        self
+    }
+
+    /// Sets the limits.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The context of one call of a batch: the same, with progress reported under `call_id`.
+    pub fn for_call(&self, call_id: &str) -> Self {
+        Self { call_id: Arc::from(call_id), ..self.clone() }
+    }
+
+    /// The id of the call this context was made for; empty outside a batch.
+    pub fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
+    /// Tells the listener how the call is getting on.
+    pub fn report(&self, kind: ProgressKind) {
+        (self.progress)(Progress { call_id: self.call_id.clone(), kind });
+    }
+
+    /// The absolute path of what a model wrote as a path; symbolic links and `..` stay as they are.
+    pub fn absolute(&self, path: &str) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// How a path is shown to the model: relative to the workspace where it lies inside, else absolute.
+    pub fn shown(&self, path: &Path) -> String {
+        let inside = path.strip_prefix(&self.cwd).ok().filter(|rest| !rest.as_os_str().is_empty());
+        inside.unwrap_or(path).to_string_lossy().into_owned()
+    }
+}
+
+impl fmt::Debug for Context {
+    /// Leaves out the environment, which may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("cwd", &self.cwd)
+            .field("spill", &self.spill)
+            .field("call_id", &self.call_id)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// News of a running call; for a screen, never for the prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The call's id.
+    pub call_id: Arc<str>,
+    /// What happened.
+    pub kind: ProgressKind,
+}
+
+/// What happened to a running call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgressKind {
+    /// The call has started.
+    Started,
+    /// A piece of output as it arrived, decoded lossily.
+    Text(String),
+    /// The call has ended.
+    Finished {
+        /// Whether its result is an error.
+        is_error: bool,
+    },
+}
+
+/// How much a call may return, read and wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Lines that `read` returns at most, and its default.
+    pub read_lines: usize,
+    /// Bytes of text that `read` returns at most.
+    pub read_bytes: usize,
+    /// Bytes of one line that `read` shows; the rest of the line is cut with a note.
+    pub line_bytes: usize,
+    /// Bytes of a file that `read` will scan at most.
+    pub file_bytes: u64,
+    /// Bytes of an image file that are passed on at most.
+    pub image_bytes: u64,
+    /// Bytes of a PDF file that are passed on at most.
+    pub document_bytes: u64,
+    /// Names that an error lists at most.
+    pub listed_names: usize,
+    /// Bytes of a file that `edit` will change at most.
+    pub edit_bytes: u64,
+    /// Bytes of the diff that `edit` returns at most.
+    pub diff_bytes: usize,
+    /// Lines or paths that `grep` returns where the call does not say.
+    pub grep_lines: usize,
+    /// Bytes that `grep` returns at most.
+    pub grep_bytes: usize,
+    /// Bytes of one line that `grep` shows.
+    pub grep_line_bytes: usize,
+    /// Bytes of a command's output that are returned at most, half from its start and half from its end.
+    pub shell_bytes: usize,
+    /// Bytes of a command's output that are kept in a file at most.
+    pub spill_bytes: u64,
+    /// How long a command may run where the call does not say.
+    pub shell_timeout: Duration,
+    /// How long a command may run at most.
+    pub shell_timeout_max: Duration,
+    /// How long a command has between SIGTERM and SIGKILL.
+    pub kill_grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            read_lines: 2_000,
+            read_bytes: 50_000,
+            line_bytes: 2_000,
+            file_bytes: 2 << 30,
+            image_bytes: 5 << 20,
+            document_bytes: 20 << 20,
+            listed_names: 100,
+            edit_bytes: 64 << 20,
+            diff_bytes: 4_000,
+            grep_lines: 200,
+            grep_bytes: 30_000,
+            grep_line_bytes: 400,
+            shell_bytes: 30_000,
+            spill_bytes: 256 << 20,
+            shell_timeout: Duration::from_secs(120),
+            shell_timeout_max: Duration::from_secs(600),
+            kill_grace: Duration::from_secs(2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_from_the_workspace() {
+        let context = Context::new("/w/app", "/tmp/spill");
+        for (path, expect) in
+            [("/w/app/src/a.rs", "src/a.rs"), ("/w/apple", "/w/apple"), ("/w/app", "/w/app")]
+        {
+            assert_eq!(context.shown(Path::new(path)), expect);
+        }
+        assert_eq!(context.absolute("src"), Path::new("/w/app/src"));
+        assert_eq!(context.absolute("/etc"), Path::new("/etc"));
+    }
+
+    #[test]
+    fn debug_leaves_the_environment_out() {
+        let context = Context::new("/w", "/s").with_environment(vec![("KEY".into(), "hidden-value".into())]);
+        assert!(!format!("{context:?}").contains("hidden-value"));
+    }
+}

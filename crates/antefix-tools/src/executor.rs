@@ -1,0 +1,159 @@
+//! Runs a batch of calls: side by side where they cannot disturb each other, results in call order.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use antefix_wire::json::Body;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+
+use crate::{Access, Content, Context, Output, ProgressKind, Registry};
+
+/// A call of a batch.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The call's id, under which progress is reported.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The input, as the model sent it.
+    pub input: Body,
+}
+
+/// Runs batches of calls on the tools of a registry.
+///
+/// All calls of a batch start at once and run in parallel, except that a call waits for the calls *before* it
+/// in the batch that it could disturb or be disturbed by ([`Access`]):
+///
+/// | earlier \ later | `Nothing` | `Reads` | `Writes` | `Anywhere` | `Exclusive` |
+/// |---|---|---|---|---|---|
+/// | `Nothing` | – | – | – | – | waits |
+/// | `Reads` | – | – | same path | – | waits |
+/// | `Writes` | – | same path | same path | waits | waits |
+/// | `Anywhere` | – | – | waits | – | waits |
+/// | `Exclusive` | waits | waits | waits | waits | waits |
+///
+/// "Same path" includes a folder and what lies below it. So edits of one file are made in call order, a shell
+/// command that follows an edit in the batch sees the edited file, and shell commands run beside each other.
+#[derive(Clone, Debug)]
+pub struct Executor {
+    registry: Arc<Registry>,
+}
+
+impl Executor {
+    /// Makes an executor for the tools of a registry.
+    pub fn new(registry: Arc<Registry>) -> Self {
+        Self { registry }
+    }
+
+    /// The tools.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Runs a batch and gives the results in call order, whatever the order they were ready in. An unknown
+    /// tool and a panic are error results. Calls that have not started when the context is cancelled do not
+    /// start. Dropping the future stops the calls.
+    pub async fn run(&self, context: &Context, calls: Vec<Call>) -> Vec<Output> {
+        let mut outputs = vec![None; calls.len()];
+        let mut earlier: Vec<(Access, watch::Receiver<()>)> = Vec::new();
+        let mut tasks = JoinSet::new();
+        let mut task_ids = Vec::new();
+        for (index, call) in calls.into_iter().enumerate() {
+            let access = self.access(context, &call);
+            let waits = earlier.iter().filter(|(before, _)| must_wait(before, &access));
+            let waits: Vec<_> = waits.map(|(_, done)| done.clone()).collect();
+            let (running, done) = watch::channel(());
+            earlier.push((access, done));
+            let task = self.clone().run_one(context.for_call(&call.id), call, waits, running);
+            let handle = tasks.spawn(async move { (index, task.await) });
+            task_ids.push(handle.id());
+        }
+        while let Some(joined) = tasks.join_next().await {
+            let (index, output) = joined.unwrap_or_else(|error| {
+                let index = task_ids.iter().position(|id| *id == error.id()).unwrap_or(usize::MAX);
+                (index, Output::error(panic_text(error)))
+            });
+            if let Some(slot) = outputs.get_mut(index) {
+                *slot = Some(output);
+            }
+        }
+        // INVARIANT: each task was joined and has filled its own slot.
+        outputs.into_iter().map(|output| output.unwrap_or_else(|| Output::error(LOST))).collect()
+    }
+
+    fn access(&self, context: &Context, call: &Call) -> Access {
+        let tool = self.registry.get(&call.name);
+        let access = |tool: &Arc<dyn crate::Tool>| tool.access(context, &call.input);
+        // A tool that panics here will say so when it is called.
+        let guarded = std::panic::AssertUnwindSafe(|| tool.map_or(Access::Nothing, access));
+        std::panic::catch_unwind(guarded).unwrap_or(Access::Exclusive)
+    }
+
+    /// `running` tells the calls that wait for this one, by being dropped, that it is over.
+    async fn run_one(
+        self,
+        context: Context,
+        call: Call,
+        waits: Vec<watch::Receiver<()>>,
+        running: watch::Sender<()>,
+    ) -> Output {
+        for mut done in waits {
+            while done.changed().await.is_ok() {}
+        }
+        let Some(tool) = self.registry.get(&call.name) else {
+            return self.unknown(&call.name);
+        };
+        if context.cancellation.is_cancelled() {
+            return Output::error("cancelled before it started");
+        }
+        context.report(ProgressKind::Started);
+        let output = sendable(tool.call(&context, call.input).await);
+        drop(running);
+        context.report(ProgressKind::Finished { is_error: output.is_error });
+        output
+    }
+
+    fn unknown(&self, name: &str) -> Output {
+        let names: Vec<_> = self.registry.names().collect();
+        Output::error(format!("there is no tool `{name}`; the tools are: {}", names.join(", ")))
+    }
+}
+
+/// Whether a call must wait for an earlier one of its batch; see [`Executor`].
+fn must_wait(earlier: &Access, later: &Access) -> bool {
+    match (earlier, later) {
+        (Access::Exclusive, _) | (_, Access::Exclusive) => true,
+        (Access::Anywhere, Access::Writes(_)) | (Access::Writes(_), Access::Anywhere) => true,
+        (Access::Reads(a), Access::Writes(b)) | (Access::Writes(a), Access::Reads(b) | Access::Writes(b)) => {
+            overlap(a, b)
+        }
+        _ => false,
+    }
+}
+
+fn overlap(a: &Path, b: &Path) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+/// Providers refuse empty texts and empty results, and a tool from outside may give either.
+fn sendable(mut output: Output) -> Output {
+    output.content.retain(|content| !matches!(content, Content::Text(text) if text.is_empty()));
+    if output.content.is_empty() {
+        output.content = Output::text("").content;
+    }
+    output
+}
+
+fn panic_text(error: JoinError) -> String {
+    let Ok(payload) = error.try_into_panic() else {
+        return LOST.to_owned();
+    };
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    match text.or_else(|| payload.downcast_ref::<&str>().copied()) {
+        Some(text) => format!("the tool broke down: {text}"),
+        None => "the tool broke down".to_owned(),
+    }
+}
+
+const LOST: &str = "the call was stopped before it gave a result";

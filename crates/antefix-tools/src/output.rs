@@ -1,0 +1,82 @@
+//! What a call gives back.
+
+use crate::FileFact;
+
+/// What a call gives back: the content for the model, and the facts for the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// What the model is shown; never empty, and no text in it is empty.
+    pub content: Vec<Content>,
+    /// Whether the call failed; the content says why.
+    pub is_error: bool,
+    /// What the model now knows about files; not part of the prompt.
+    pub facts: Vec<FileFact>,
+}
+
+impl Output {
+    /// A successful result of one text; an empty text becomes `(empty)`, since providers refuse empty ones.
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = Some(text.into()).filter(|text| !text.is_empty());
+        let text = text.unwrap_or_else(|| "(empty)".to_owned());
+        Self { content: vec![Content::Text(text)], is_error: false, facts: Vec::new() }
+    }
+
+    /// A failed result of one text.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// Adds a fact about a file.
+    pub fn with_fact(mut self, fact: FileFact) -> Self {
+        self.facts.push(fact);
+        self
+    }
+
+    /// The texts of the content, joined by line ends; images and documents are left out.
+    pub fn as_text(&self) -> String {
+        let texts = self.content.iter().filter_map(|content| match content {
+            Content::Text(text) => Some(text.as_str()),
+            Content::Image { .. } | Content::Document { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A piece of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Text, not empty.
+    Text(String),
+    /// An image.
+    Image {
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        media_type: String,
+        /// The file in standard base64 with padding.
+        base64: String,
+    },
+    /// A document.
+    Document {
+        /// `application/pdf`.
+        media_type: String,
+        /// The file in standard base64 with padding.
+        base64: String,
+    },
+}
+
+/// Why a call failed, in words for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Failure(pub String);
+
+impl Failure {
+    /// Makes a failure of a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<Result<Output, Failure>> for Output {
+    fn from(result: Result<Output, Failure>) -> Self {
+        result.unwrap_or_else(|failure| Self::error(failure.0))
+    }
+}

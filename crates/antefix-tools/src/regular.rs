@@ -1,0 +1,84 @@
+//! Opens regular files only: a FIFO or a device could block for ever.
+
+use std::fs::{File, FileType, Metadata, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use crate::{Context, Failure, FileFact, Scope, read};
+
+/// A regular file that was opened for reading.
+#[derive(Debug)]
+pub(crate) struct Regular {
+    /// The absolute path, symbolic links resolved.
+    pub(crate) path: PathBuf,
+    pub(crate) file: File,
+    pub(crate) metadata: Metadata,
+}
+
+impl Regular {
+    /// Opens the file at an absolute path.
+    ///
+    /// # Errors
+    /// Where it is not there (with the nearest names), is a folder (with its entries), is something else, or
+    /// cannot be opened.
+    pub(crate) fn open(context: &Context, path: &Path) -> Result<Self, Failure> {
+        let shown = context.shown(path);
+        let failed = |error: std::io::Error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => read::missing(context, path),
+            _ => Failure::new(format!("`{shown}` cannot be read: {error}")),
+        };
+        let path = path.canonicalize().map_err(failed)?;
+        let metadata = path.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(read::folder(context, &path));
+        }
+        let not_a_file = |kind| Failure::new(format!("`{shown}` is {}, not a file", kind_name(kind)));
+        if !metadata.is_file() {
+            return Err(not_a_file(metadata.file_type()));
+        }
+        // Between the look and the opening, the file may have become a FIFO: opening must not wait either.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(&path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(not_a_file(metadata.file_type()));
+        }
+        Ok(Self { path, file, metadata })
+    }
+
+    /// The fact that the model has seen this file with that content.
+    pub(crate) fn fact(&self, digest: blake3::Hash, scope: Scope) -> FileFact {
+        fact(self.path.clone(), &self.metadata, digest, scope)
+    }
+}
+
+/// The fact that the model has seen the file of a path with that content.
+pub(crate) fn fact(path: PathBuf, metadata: &Metadata, digest: blake3::Hash, scope: Scope) -> FileFact {
+    FileFact {
+        path,
+        digest: digest.to_hex().to_string(),
+        size: metadata.len(),
+        mtime_ns: mtime_ns(metadata),
+        scope,
+    }
+}
+
+/// When the file was last modified, in nanoseconds since the epoch.
+pub(crate) fn mtime_ns(metadata: &Metadata) -> i64 {
+    metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
+}
+
+fn kind_name(kind: FileType) -> &'static str {
+    if kind.is_fifo() {
+        "a FIFO"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_dir() {
+        "a folder"
+    } else {
+        "a device"
+    }
+}
