@@ -1,1 +1,3 @@
 //! Provider clients, drivers, tool host and the transcript store on disk.
+
+pub mod store;
