@@ -1,0 +1,219 @@
+"""Bills worked out by hand against the naive cache model, and what it says when a reported figure is wrong."""
+from __future__ import annotations
+
+import dataclasses
+import unittest
+from fractions import Fraction
+from typing import Any
+
+from cache_model import Rules, bill, counter, of_model
+from capture_builder import Sent, capture, compact, sized
+from perfect import PRICE_OF, Prices, perfect, price_list
+
+BYTES = counter("bytes:1")
+UNITS = Prices(Fraction(1), Fraction("1.25"), Fraction(2), Fraction("0.1"))
+Body = dict[str, Any]
+
+
+def body(*blocks: Body, **more: Any) -> Body:
+    """One user message with these blocks."""
+    return {"model": "claude-opus-5-5", "messages": [{"role": "user", "content": list(blocks)}], **more}
+
+
+def call(n: int) -> Body:
+    return {"type": "tool_use", "id": f"t{n}", "name": "R", "input": {}}
+
+
+def result(n: int) -> Body:
+    return {"type": "tool_result", "tool_use_id": f"t{n}"}
+
+
+def size(*blocks: Body) -> int:
+    return sum(len(compact({key: value for key, value in block.items() if key != "cache_control"})) for block in blocks)
+
+
+def head(ttl: str | None = "5m") -> Body:
+    return sized("head", 1000, ttl)
+
+
+def one(n: int, ttl: str | None = None, length: int = 100) -> Body:
+    return sized(f"b{n}", length, ttl)
+
+
+def texts(count: int) -> list[Body]:
+    return [one(n) for n in range(count)]
+
+
+def fan(count: int) -> list[Body]:
+    return [*(call(n) for n in range(count)), *(result(n) for n in range(count))]
+
+
+FAN = size(*fan(25))
+M, H = 60_000, 3_600_000
+LIMIT = 5 * M
+THINKING = {"type": "thinking", "thinking": "x", "signature": "s"}
+
+# name, rules, requests with the hand-made bill: read, write 5m, write 1h, input
+CASES: list[tuple[str, Rules, list[Sent]]] = [
+    ("no marker", Rules(), [Sent(body(head(None)), n, usage=(0, 0, 0, 1000)) for n in (0, 10)]),
+    ("written, then read", Rules(), [Sent(body(head(), one(1)), 0, usage=(0, 1000, 0, 100)), Sent(body(head(), one(2)), 10, usage=(1000, 0, 0, 100))]),
+    ("trailing marker moves on", Rules(), [
+        Sent(body(head(None), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head(None), one(1), one(2, "5m")), 10, usage=(1100, 100, 0, 0)),
+        Sent(body(head(None), one(1), one(2), one(3, "5m"), one(4)), 20, usage=(1200, 100, 0, 100))]),
+    ("nothing is written between markers", Rules(), [
+        Sent(body(head(None), one(1), one(2, "5m")), 0, usage=(0, 1200, 0, 0)), Sent(body(head(None), one(1, "5m")), 10, usage=(0, 1100, 0, 0))]),
+    ("5m entry, a millisecond before its end", Rules(), [Sent(body(head()), 7, usage=(0, 1000, 0, 0)), Sent(body(head()), 7 + LIMIT - 1, usage=(1000, 0, 0, 0))]),
+    ("5m entry, at its end", Rules(), [Sent(body(head()), 7, usage=(0, 1000, 0, 0)), Sent(body(head()), 7 + LIMIT, usage=(0, 1000, 0, 0))]),
+    ("5m entry, a millisecond after its end", Rules(), [Sent(body(head()), 7, usage=(0, 1000, 0, 0)), Sent(body(head()), 7 + LIMIT + 1, usage=(0, 1000, 0, 0))]),
+    ("1h entry, a millisecond before its end", Rules(), [Sent(body(head("1h")), 0, usage=(0, 0, 1000, 0)), Sent(body(head("1h")), H - 1, usage=(1000, 0, 0, 0))]),
+    ("1h entry, at its end", Rules(), [Sent(body(head("1h")), 0, usage=(0, 0, 1000, 0)), Sent(body(head("1h")), H, usage=(0, 0, 1000, 0))]),
+    ("1h entry, a millisecond after its end", Rules(), [Sent(body(head("1h")), 0, usage=(0, 0, 1000, 0)), Sent(body(head("1h")), H + 1, usage=(0, 0, 1000, 0))]),
+    ("time counts from the start, not from the first byte", Rules(), [
+        Sent(body(head()), 0, first_byte=2 * M, usage=(0, 1000, 0, 0)), Sent(body(head()), LIMIT, usage=(0, 1000, 0, 0))]),
+    ("a read refreshes", Rules(), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head()), LIMIT - 1, usage=(1000, 0, 0, 0)),
+        Sent(body(head()), 2 * LIMIT - 2, usage=(1000, 0, 0, 0)), Sent(body(head()), 3 * LIMIT - 2, usage=(0, 1000, 0, 0))]),
+    ("a read keeps shorter entries on its path alive", Rules(), [
+        Sent(body(head(), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head(None), one(1, "5m")), LIMIT - 1, usage=(1100, 0, 0, 0)),
+        Sent(body(head(), one(2)), LIMIT + 1, usage=(1000, 0, 0, 100))]),
+    ("a read does not revive what is dead", Rules(), [
+        Sent(body(head(), one(1, "1h")), 0, usage=(0, 0, 1100, 0)), Sent(body(head(None), one(1, "1h")), LIMIT, usage=(1100, 0, 0, 0)),
+        Sent(body(head(), one(2)), LIMIT + 1, usage=(0, 1000, 0, 100))]),
+    ("before the writer's first byte", Rules(), [
+        Sent(body(head()), 0, first_byte=2000, usage=(0, 1000, 0, 0)), Sent(body(head()), 1999, usage=(0, 1000, 0, 0)), Sent(body(head()), 2000, usage=(1000, 0, 0, 0))]),
+    ("a second writer does not delay the first", Rules(), [
+        Sent(body(head()), 0, first_byte=2000, usage=(0, 1000, 0, 0)), Sent(body(head()), 1, first_byte=9000, usage=(0, 1000, 0, 0)), Sent(body(head()), 2000, usage=(1000, 0, 0, 0))]),
+    ("a refused writer writes nothing", Rules(), [Sent(body(head()), 0, first_byte=None, status=529), Sent(body(head()), 10, usage=(0, 1000, 0, 0))]),
+    ("an answer cut short has written", Rules(), [Sent(body(head()), 0), Sent(body(head()), 10, usage=(1000, 0, 0, 0))]),
+    ("an answer never begun has not", Rules(), [Sent(body(head()), 0, first_byte=None), Sent(body(head()), 10, usage=(0, 1000, 0, 0))]),
+    ("entry 19 positions before the marker", Rules(), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *texts(18), one(18, "5m")), 10, usage=(1000, 1900, 0, 0))]),
+    ("entry 20 positions before the marker", Rules(), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *texts(19), one(19, "5m")), 10, usage=(0, 3000, 0, 0))]),
+    ("a second marker within reach", Rules(), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *texts(5), one(5, "5m"), *(one(n) for n in range(6, 25)), one(25, "5m")), 10, usage=(1000, 2600, 0, 0))]),
+    ("the entry itself marked again", Rules(), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(), *texts(30), one(30, "5m")), 10, usage=(1000, 3100, 0, 0))]),
+    ("wide fan-out where runs collapse", Rules(), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *fan(25), one(0, "5m")), 10, usage=(1000, FAN + 100, 0, 0))]),
+    ("wide fan-out counted block by block", Rules(collapse=False), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *fan(25), one(0, "5m")), 10, usage=(0, 1000 + FAN + 100, 0, 0))]),
+    ("17 positions and two runs are 20", Rules(), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *fan(25), *texts(16), one(16, "5m")), 10, usage=(1000, FAN + 1700, 0, 0))]),
+    ("18 positions and two runs are 21", Rules(), [
+        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *fan(25), *texts(17), one(17, "5m")), 10, usage=(0, 1000 + FAN + 1800, 0, 0))]),
+    ("mixed TTL, nothing read", Rules(), [Sent(body(head("1h"), one(1), one(2, "5m"), one(3)), 0, usage=(0, 200, 1000, 100))]),
+    ("mixed TTL, the hour read", Rules(), [
+        Sent(body(head("1h"), one(1, "5m")), 0, usage=(0, 100, 1000, 0)), Sent(body(head("1h"), one(1), one(2, "5m"), one(3)), LIMIT, usage=(1000, 200, 0, 100))]),
+    ("mixed TTL, hour behind what is read", Rules(), [
+        Sent(body(head("1h")), 0, usage=(0, 0, 1000, 0)), Sent(body(head("1h"), one(1), one(2, "1h"), one(3, "5m"), one(4)), 10, usage=(1000, 100, 200, 100))]),
+    ("mixed TTL, hour in front of what is read", Rules(), [
+        Sent(body(head(None), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head("1h"), one(1), one(2, "5m")), 10, usage=(1100, 100, 0, 0)),
+        Sent(body(head("1h"), one(9)), 20, usage=(0, 0, 1000, 100))]),
+    ("an hour's marker on a 5m entry keeps its 5m", Rules(), [
+        Sent(body(head("5m")), 0, usage=(0, 1000, 0, 0)), Sent(body(head("1h")), 10, usage=(1000, 0, 0, 0)), Sent(body(head("1h")), 10 + LIMIT, usage=(0, 0, 1000, 0))]),
+    ("one token short of the minimum", Rules(minimum=1001), [Sent(body(head()), n, usage=(0, 0, 0, 1000)) for n in (0, 10)]),
+    ("at the minimum", Rules(minimum=1000), [Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head()), 10, usage=(1000, 0, 0, 0))]),
+    ("the minimum counts all in front", Rules(minimum=1001), [
+        Sent(body(head(), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head(), one(2, "5m")), 10, usage=(0, 1100, 0, 0))]),
+    ("below the model's own minimum", Rules(), [Sent(body(head()) | {"model": "claude-opus-4-8"}, n, usage=(0, 0, 0, 1000)) for n in (0, 10)]),
+    ("another lane", Rules(), [Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(), tool_choice={"type": "any"}), 10, usage=(0, 1000, 0, 0))]),
+    ("automatic marker", Rules(), [
+        Sent(body(head(None), cache_control={"type": "ephemeral", "ttl": "1h"}), 0, usage=(0, 0, 1000, 0)), Sent(body(head(None), one(1), cache_control={"type": "ephemeral"}), 10, usage=(1000, 100, 0, 0))]),
+    ("automatic marker walks back", Rules(), [Sent(body(head(None), THINKING, cache_control={"type": "ephemeral"}), 0, usage=(0, 1000, 0, size(THINKING)))]),
+    ("string as block", Rules(), [
+        Sent({"model": "claude-opus-5-5", "system": [head()], "messages": [{"role": "user", "content": [sized("u", 40)]}], "cache_control": {"type": "ephemeral"}}, 0, usage=(0, 1040, 0, 0)),
+        Sent({"model": "claude-opus-5-5", "system": [head(None)], "messages": [{"role": "user", "content": sized("u", 40)["text"]}, {"role": "user", "content": [one(1, "5m")]}]}, 10,
+             usage=(1040, 100, 0, 0))]),
+]
+
+
+class Bills(unittest.TestCase):
+    def test_bills_made_by_hand(self) -> None:
+        for name, rules, sent in CASES:
+            with self.subTest(name):
+                self.assertEqual([bill.findings for bill in bill(capture(*sent), rules, BYTES)], [[]] * len(sent))
+
+    def test_any_other_figure_is_a_finding(self) -> None:
+        for name, rules, sent in CASES:
+            for slot in range(4):
+                with self.subTest(name, slot=slot):
+                    last = sent[-1]
+                    assert last.usage is not None
+                    usage = tuple(tokens + (at == slot) for at, tokens in enumerate(last.usage))
+                    found = bill(capture(*sent[:-1], dataclasses.replace(last, usage=usage)), rules, BYTES)
+                    self.assertEqual([len(one.findings) for one in found], [0] * (len(sent) - 1) + [1])
+
+    def test_without_a_token_rule_the_same_bills_hold(self) -> None:
+        for name, rules, sent in CASES:
+            with self.subTest(name):
+                self.assertEqual([one.findings for one in bill(capture(*sent), rules)], [[]] * len(sent))
+
+    def test_without_a_token_rule_wrong_bills_are_found(self) -> None:
+        first = Sent(body(head(), one(1, "5m")), 0, usage=(0, 1100, 0, 0))
+        later = body(head(), one(1), one(2, "5m"), one(3))
+        for name, usage in [
+            ("nothing read", (0, 1200, 0, 100)), ("less read", (1000, 200, 0, 100)), ("more read", (1150, 50, 0, 100)), ("nothing written", (1100, 0, 0, 200)),
+            ("written for an hour", (1100, 0, 100, 100)), ("no input", (1100, 200, 0, 0)), ("shrunk", (1100, -100, 0, 200)),
+        ]:
+            with self.subTest(name):
+                self.assertTrue(bill(capture(first, Sent(later, 10, usage=usage)), Rules())[1].findings)
+        self.assertEqual(bill(capture(first, Sent(later, 10, usage=(1100, 100, 0, 100))), Rules())[1].findings, [])
+
+    def test_tokens_are_rounded_up_for_each_block(self) -> None:
+        sent = Sent(body(sized("é", 1000, "5m"), one(1)), 0, usage=(0, 286, 0, 29))
+        self.assertEqual(bill(capture(sent), Rules(minimum=1), counter("chars:3.5"))[0].findings, [])
+        sent = Sent(body(sized("é", 1000, "5m"), one(1)), 0, usage=(0, 1001, 0, 100))
+        self.assertEqual(bill(capture(sent), Rules(minimum=1), counter("bytes:1"))[0].findings, [])
+
+    def test_models_by_longest_name(self) -> None:
+        for model, price in [("claude-opus-5-5", "4"), ("claude-opus-5", "5"), ("claude-opus-5-5-20260901", "4"), ("claude-opus-5-20260401", "5"), ("anthropic/claude-opus-4-1", "15"),
+                             ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "3"), ("claude-haiku-4-5@20251001", "1"), ("claude-fable-5-2", "8"), ("claude-opus-55", None), ("gpt-6", None)]:
+            with self.subTest(model):
+                row = of_model(PRICE_OF, model)
+                self.assertEqual(row and row.split()[0], price)
+
+
+class Perfect(unittest.TestCase):
+    # name, requests, actual and perfect cost in input-token units
+    CASES: list[tuple[str, list[Sent], str, str]] = [
+        ("kept", [Sent(body(head(None), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head(None), one(1), one(2, "5m")), 10, usage=(1100, 100, 0, 0))],
+         "1610", "1610"),
+        ("an hour", [Sent(body(head("1h"), one(1, "5m")), 0, usage=(0, 100, 1000, 0)), Sent(body(head("1h"), one(1, "5m")), 10, usage=(1100, 0, 0, 0))], "2235", "2235"),
+        ("a note in front changed", [Sent(body(one(1), head()), 0, usage=(0, 1100, 0, 0)), Sent(body(one(2), head()), 10, usage=(0, 1100, 0, 0))], "2750", "1600"),
+        ("expired", [Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head()), LIMIT, usage=(0, 1000, 0, 0))], "2500", "1350"),
+        ("the same text twice is two positions", [Sent(body(head(), head()), 0, usage=(0, 2000, 0, 0))], "2500", "2500"),
+        ("no marker at all", [Sent(body(head(None)), n, usage=(0, 0, 0, 1000)) for n in (0, 1)], "2000", "1350"),
+        ("below the minimum", [Sent(body(one(1, "5m")), n, usage=(0, 0, 0, 100)) for n in (0, 1)], "200", "200"),
+        ("another lane", [Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(), speed="fast"), 1, usage=(0, 1000, 0, 0))], "2500", "2500"),
+        ("a refused request has written nothing", [Sent(body(head()), 0, status=529, first_byte=None), Sent(body(head()), 1, usage=(0, 1000, 0, 0))], "1250", "1250"),
+    ]
+
+    def test_costs_made_by_hand(self) -> None:
+        for name, sent, actual, best in self.CASES:
+            with self.subTest(name):
+                ideals = perfect(capture(*sent), Rules(), lambda *_: UNITS, BYTES)
+                self.assertEqual((sum(one.actual for one in ideals), sum(one.perfect for one in ideals)), (Fraction(actual), Fraction(best)))
+
+    def test_totals_alone_give_the_same_for_a_growing_conversation(self) -> None:
+        for name, sent, actual, best in self.CASES[:2] + self.CASES[3:]:
+            with self.subTest(name):
+                ideals = perfect(capture(*sent), Rules(), lambda *_: UNITS)
+                self.assertAlmostEqual(float(sum(one.perfect for one in ideals)), float(best), delta=2)
+
+    def test_dollars(self) -> None:
+        # model, prompt, read, 5m write, 1h write, input of a million tokens each
+        for model, total, row in [("claude-opus-5-5", 1, "0.2 5 8 4"), ("claude-fable-5-1", 1, "0.25 12.5 20 10"), ("claude-haiku-5-5", 100_000, "0.01 0.125 0.2 0.1"),
+                                  ("claude-haiku-5-5", 100_001, "0.05 0.625 1 0.5"), ("claude-sonnet-4-5", 200_001, "0.6 7.5 12 6"), ("claude-sonnet-4-6", 900_000, "0.3 3.75 6 3")]:
+            with self.subTest(model, total=total):
+                prices = price_list(model, total)
+                self.assertEqual([one * 1_000_000 for one in (prices.read, prices.write_5m, prices.write_1h, prices.input)], [Fraction(one) for one in row.split()])
+
+    def test_price_rows_keep_their_multiples(self) -> None:
+        for model, row in PRICE_OF.items():
+            price, short, long, _ = map(Fraction, row.split())
+            self.assertEqual((short, long), (price * Fraction("1.25"), price * 2), model)
+
+
+if __name__ == "__main__":
+    unittest.main()
