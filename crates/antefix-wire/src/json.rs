@@ -1,5 +1,6 @@
 //! Spans of a JSON text: where each value starts and ends, found in one pass, with the bytes left as they are.
 
+mod plain_run;
 mod scan;
 mod text;
 

@@ -1,3 +1,4 @@
+use super::plain_run::plain_run;
 use super::{Kind, Span};
 
 /// What a scan accepts at the most.
@@ -284,26 +285,4 @@ impl Scanner<'_> {
     fn fail_here<T>(&self, kind: ScanErrorKind) -> Step<T> {
         self.fail(if self.at < self.bytes.len() { kind } else { ScanErrorKind::End })
     }
-}
-
-/// Length of the run at the start of `bytes` without quote, backslash or control character.
-fn plain_run(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = ONES * 0x80;
-    let mut done = 0;
-    for chunk in bytes.chunks_exact(8) {
-        let word = u64::from_le_bytes([
-            chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7],
-        ]);
-        let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-        let quote = zero(word ^ (ONES * u64::from(b'"')));
-        let backslash = zero(word ^ (ONES * u64::from(b'\\')));
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let hits = (quote | backslash | control) & HIGHS;
-        if hits != 0 {
-            return done + hits.trailing_zeros() as usize / 8;
-        }
-        done += 8;
-    }
-    done + bytes[done..].iter().take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\').count()
 }
