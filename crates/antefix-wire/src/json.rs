@@ -192,7 +192,7 @@ impl<'a> Node<'a> {
             rest = next;
             node = match node.kind() {
                 Kind::Object => node.get(&token.replace("~1", "/").replace("~0", "~"))?,
-                Kind::Array => node.items().nth(token.parse().ok()?)?,
+                Kind::Array => node.items().nth(array_index(token)?)?,
                 _ => return None,
             };
         }
@@ -257,4 +257,10 @@ impl<'a> Iterator for Items<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         self.children.next()
     }
+}
+
+/// The index that a pointer's token names: digits without a leading zero, as RFC 6901 has it.
+fn array_index(token: &str) -> Option<usize> {
+    let is_canonical = token == "0" || token.starts_with(|first| ('1'..='9').contains(&first));
+    is_canonical.then(|| token.parse().ok())?
 }
