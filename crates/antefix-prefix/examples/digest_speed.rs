@@ -1,0 +1,130 @@
+//! Prints how fast a request body is scanned, digested and compared.
+//!
+//! The corpus is a 1 MB agent conversation in ~1 KB blocks of source code, which is dense in escapes. Each row
+//! is the best of 30 runs on one core. Run with `cargo run --release -p antefix-prefix --example digest_speed`.
+
+#![expect(clippy::expect_used, reason = "the corpus is made here")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use antefix_prefix::{Chain, positions};
+use antefix_wire::anthropic::Request;
+use antefix_wire::json::{Body, write_string};
+
+fn main() {
+    for (name, spelling) in [
+        ("as common clients spell it", Spelling::Plain),
+        ("text escaped to ASCII, members in another order", Spelling::Other),
+    ] {
+        let body = conversation(1 << 20, spelling);
+        println!("{} bytes, {name}", body.len());
+        report(&body);
+    }
+}
+
+fn report(bytes: &[u8]) {
+    let parsed = parse(bytes.to_vec());
+    let found = positions(&view(&parsed));
+    println!("  positions: {}", found.len());
+    speed("scan", bytes.len(), || {
+        black_box(parse(bytes.to_vec()));
+    });
+    speed("blake3 alone, block by block", bytes.len(), || {
+        for position in &found {
+            black_box(blake3::hash(&bytes[position.range.start..position.range.end]));
+        }
+    });
+    speed("both digests", bytes.len(), || {
+        black_box(positions(&view(&parsed)));
+    });
+    speed("scan + both digests", bytes.len(), || {
+        let body = parse(bytes.to_vec());
+        black_box(positions(&view(&body)));
+    });
+    speed("chain over the positions", bytes.len(), || {
+        black_box(Chain::of(&found));
+    });
+}
+
+fn speed(what: &str, bytes: usize, mut run: impl FnMut()) {
+    let best = best_of(&mut run);
+    let rate = bytes as f64 / best.as_secs_f64() / 1e9;
+    println!("  {what}: {:.3} ms, {rate:.2} GB/s", best.as_secs_f64() * 1e3);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a figure for reading")]
+fn best_of(run: &mut impl FnMut()) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..30 {
+        let start = Instant::now();
+        run();
+        best = best.min(start.elapsed());
+    }
+    best
+}
+
+fn parse(bytes: Vec<u8>) -> Body {
+    Body::parse(bytes).expect("the corpus is JSON")
+}
+
+fn view(body: &Body) -> Request<'_> {
+    Request::read(body.root()).expect("the corpus is a request")
+}
+
+#[derive(Clone, Copy)]
+enum Spelling {
+    Plain,
+    Other,
+}
+
+/// A conversation of about `size` bytes: one user message, then calls and results in turn.
+fn conversation(size: usize, spelling: Spelling) -> Vec<u8> {
+    let mut out = br#"{"model":"m","max_tokens":1,"system":"You are a careful programmer.","messages":[{"role":"user","content":"Go."}"#.to_vec();
+    let mut turn = 0_u32;
+    while out.len() < size {
+        out.extend_from_slice(br#",{"role":"assistant","content":[{"type":"tool_use","id":"toolu_"#);
+        out.extend_from_slice(turn.to_string().as_bytes());
+        out.extend_from_slice(br#"","name":"Edit","input":{"path":"src/lib.rs","new_string":"#);
+        string(&mut out, &code(turn), spelling);
+        out.extend_from_slice(br#"}}]},{"role":"user","content":[{"#);
+        let members: &[u8] = match spelling {
+            Spelling::Plain => br#""type":"tool_result","tool_use_id":"toolu_x","content":"#,
+            Spelling::Other => br#""tool_use_id":"toolu_x","type":"tool_result","content":"#,
+        };
+        out.extend_from_slice(members);
+        string(&mut out, &code(turn + 1), spelling);
+        out.extend_from_slice(b"}]}");
+        turn += 2;
+    }
+    out.extend_from_slice(b"]}");
+    out
+}
+
+/// About 1 KB of source text.
+fn code(seed: u32) -> String {
+    let mut text = String::new();
+    let mut line = seed;
+    while text.len() < 900 {
+        text.push_str(&format!("\tlet name_{line} = map.get(\"key {line}\")\n\t\t.unwrap_or(\"größe\");\n"));
+        line += 1;
+    }
+    text
+}
+
+fn string(out: &mut Vec<u8>, text: &str, spelling: Spelling) {
+    let mut quoted = Vec::new();
+    write_string(&mut quoted, text);
+    match spelling {
+        Spelling::Plain => out.extend_from_slice(&quoted),
+        Spelling::Other => {
+            for character in String::from_utf8_lossy(&quoted).chars() {
+                if character.is_ascii() {
+                    out.push(character as u8);
+                } else {
+                    out.extend_from_slice(format!("\\u{:04x}", u32::from(character)).as_bytes());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Digests of positions and of prefixes.
+
+use std::fmt;
+
+/// A blake3 digest, version 1 of the layout: a version byte, a domain byte, then each field with its length in
+/// bytes as a little-endian `u64` in front.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Makes a digest from bytes that were stored.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads the 64 lower-case hexadecimal digits that [`Display`](fmt::Display) writes.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        let digits = text.as_bytes().as_chunks::<2>();
+        if digits.0.len() != bytes.len() || !digits.1.is_empty() {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.0) {
+            *byte = hex_digit(pair[0])? << 4 | hex_digit(pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The 32 bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// What a digest is of; part of the hashed bytes.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(crate) enum Domain {
+    Tool = 1,
+    System = 2,
+    /// A block that does not open its message.
+    Block = 3,
+    /// The first block of a message, with the message's own members.
+    Opening = 4,
+    /// A message without blocks.
+    Empty = 5,
+}
+
+/// Takes the digest of fields given in pieces; the pieces of one field are hashed as if they stood together.
+pub(crate) struct FieldHasher {
+    hasher: blake3::Hasher,
+}
+
+impl FieldHasher {
+    pub(crate) fn new(domain: Domain) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&[VERSION, domain as u8]);
+        Self { hasher }
+    }
+
+    pub(crate) fn field(&mut self, pieces: &[&[u8]]) -> &mut Self {
+        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+        self.hasher.update(&(len as u64).to_le_bytes());
+        for piece in pieces {
+            self.hasher.update(piece);
+        }
+        self
+    }
+
+    pub(crate) fn finish(&self) -> Digest {
+        Digest(*self.hasher.finalize().as_bytes())
+    }
+}
+
+/// The digest of a prefix one position longer than the prefix `before`.
+pub(crate) fn link(before: Digest, position: Digest) -> Digest {
+    let mut bytes = [0; 64];
+    let (left, right) = bytes.split_at_mut(32);
+    left.copy_from_slice(&before.0);
+    right.copy_from_slice(&position.0);
+    Digest(*blake3::keyed_hash(LINK_KEY, &bytes).as_bytes())
+}
+
+/// The digest of the empty prefix.
+pub(crate) const EMPTY_PREFIX: Digest = Digest([0; 32]);
+
+const VERSION: u8 = 1;
+
+/// Sets links apart from positions and from other versions; two digests then fill one blake3 block.
+const LINK_KEY: &[u8; 32] = b"antefix prefix chain link, ver 1";
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_reads_what_display_writes() {
+        let digest = FieldHasher::new(Domain::Tool).field(&[b"a"]).finish();
+        let text = digest.to_string();
+        let cases = [
+            (text.clone(), Some(digest)),
+            (text.to_uppercase(), None),
+            (text[1..].to_owned(), None),
+            (format!("{text}0"), None),
+            (String::new(), None),
+        ];
+        for (text, expect) in cases {
+            assert_eq!(Digest::from_hex(&text), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_are_told_apart_and_pieces_are_not() {
+        let digest = |fields: &[&[&[u8]]]| {
+            let mut hasher = FieldHasher::new(Domain::Block);
+            for field in fields {
+                hasher.field(field);
+            }
+            hasher.finish()
+        };
+        assert_eq!(digest(&[&[b"ab", b"c"]]), digest(&[&[b"abc"]]));
+        assert_ne!(digest(&[&[b"ab"], &[b"c"]]), digest(&[&[b"a"], &[b"bc"]]));
+        assert_ne!(digest(&[&[b"ab"]]), digest(&[&[b"ab"], &[]]));
+    }
+
+    /// Stored digests must mean the same in every later version.
+    #[test]
+    fn version_1_stays_as_it_is() {
+        let position = FieldHasher::new(Domain::Opening).field(&[b"header"]).field(&[b"body"]).finish();
+        assert_eq!(position.to_string(), "e399af5950bda9133f8e05af4e7b23086fa4fc976a0eeb40bae87ac10339d895");
+        assert_eq!(
+            link(EMPTY_PREFIX, position).to_string(),
+            "6813d4ba4b8c3d10b2f94651f8492a723333a17dc2f1f5f6a7d87d4e6ba54627"
+        );
+    }
+}
