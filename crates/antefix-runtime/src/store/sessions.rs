@@ -7,7 +7,7 @@ use antefix_wire::json::{Body, Node};
 use super::disk::{Disk, RealDisk, SyncPoint};
 use super::error::StoreError;
 use super::file_store::{FileStore, read_blob};
-use super::index::Index;
+use super::index::{Entry, Index};
 use super::layout::Layout;
 use super::{BlobId, SessionId};
 
@@ -119,7 +119,7 @@ impl<D: Disk> Sessions<D> {
         self.mend(&layout, &file, &survey, index.vouched())?;
         let index_file = match &index {
             // Whoever wrote the index had waited for the folders before.
-            Index::Known(_) => self.disk.open(&layout.index).map_err(StoreError::at(&layout.index))?,
+            Index::Known(entry) => self.confirm(&layout, entry)?,
             Index::Blank | Index::Lost => self.found(&layout)?,
         };
         let store = FileStore::new(self.disk.clone(), layout, (file, index_file), survey.head, &index);
@@ -253,6 +253,17 @@ impl<D: Disk> Sessions<D> {
             }
         };
         write().map_err(at)
+    }
+
+    /// Makes sure that the entry just read is on the disk and not only in the page cache: the next one goes over
+    /// the one before it. The bytes are the same, so that nothing is lost if this is cut short.
+    fn confirm(&self, layout: &Layout, entry: &Entry) -> Result<D::File, StoreError> {
+        let write = || {
+            let file = self.disk.open(&layout.index)?;
+            entry.write(&self.disk, &file, &layout.id)?;
+            Ok(file)
+        };
+        write().map_err(StoreError::at(&layout.index))
     }
 
     fn summary(&self, id: &SessionId) -> Result<Option<Summary>, StoreError> {
