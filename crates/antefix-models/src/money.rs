@@ -29,11 +29,6 @@ impl Money {
         let part = format!("{part:012}");
         format!("{sign}{whole}.{}", part.trim_end_matches('0'))
     }
-
-    /// The amount in 1e-12 dollars.
-    pub fn picos(self) -> i128 {
-        self.0
-    }
 }
 
 impl fmt::Display for Money {

@@ -2,6 +2,8 @@
 
 use jiff::civil::Date;
 
+use crate::id;
+use crate::registry::{Model, PlatformRow, registry};
 use crate::{Money, Platform, Price, Tokens, Ttl};
 
 /// What changes the list price of a whole request, in every category alike.
@@ -39,6 +41,38 @@ impl Prices {
             Ttl::FiveMinutes => self.write_5m,
             Ttl::OneHour => self.write_1h,
         }
+    }
+
+    /// Every price at `percent` of itself; `None` if that is not a whole number of 1e-12 dollars, which no listed
+    /// price and modifier give.
+    fn times(self, percent: u64) -> Option<Self> {
+        let scale = |price: Price| {
+            let scaled = u128::from(price.0) * u128::from(percent);
+            (scaled % 100 == 0).then(|| u64::try_from(scaled / 100).ok().map(Price)).flatten()
+        };
+        Some(Self {
+            input: scale(self.input)?,
+            write_5m: scale(self.write_5m)?,
+            write_1h: scale(self.write_1h)?,
+            read: scale(self.read)?,
+            output: scale(self.output)?,
+        })
+    }
+
+    /// How many later reads make a write with that lifetime cheaper than sending the tokens uncached each time.
+    /// `None` if a read is no cheaper than plain input.
+    ///
+    /// ```
+    /// # use antefix_models::{Modifiers, Platform, Tokens, Ttl, price};
+    /// # let day = jiff::civil::date(2026, 11, 1);
+    /// let prices = price(Platform::Anthropic, "claude-opus-5", day, Modifiers::default(), Tokens(50_000)).unwrap();
+    /// assert_eq!(prices.break_even_reads(Ttl::FiveMinutes), Some(1));
+    /// assert_eq!(prices.break_even_reads(Ttl::OneHour), Some(2));
+    /// ```
+    pub fn break_even_reads(&self, ttl: Ttl) -> Option<u64> {
+        let surcharge = self.write(ttl).0.saturating_sub(self.input.0);
+        let saved = self.input.0.checked_sub(self.read.0).filter(|saved| *saved > 0)?;
+        Some(surcharge.div_ceil(saved))
     }
 
     /// What one token costs more when it must be written again instead of being read: write − read.
@@ -92,7 +126,8 @@ impl Breakdown {
 }
 
 /// The prices of `model` on the day `on` for a request whose whole input is `prompt` tokens. `None` means
-/// unpriced, which is not free: an unknown model, or a modifier that does not exist for it that day.
+/// unpriced, which is not free: an unknown model, a server of unknown prices, or a modifier that does not exist for
+/// the model on that platform and day.
 pub fn price(
     platform: Platform,
     model: &str,
@@ -100,8 +135,37 @@ pub fn price(
     modifiers: Modifiers,
     prompt: Tokens,
 ) -> Option<Prices> {
-    let _ = (platform, model, on, modifiers, prompt);
-    None
+    if platform == Platform::Compatible {
+        return None;
+    }
+    let model = id::find(platform, model)?;
+    let row = registry()
+        .prices
+        .iter()
+        .filter(|row| row.model == model.id && row.days.contain(on))
+        .filter(|row| row.above.is_none_or(|above| prompt > above))
+        .max_by_key(|row| row.above)?;
+    percents(platform, model, on, modifiers)?.into_iter().try_fold(row.prices, Prices::times)
+}
+
+/// The factors of a request's modifiers, in percent. They apply to every category.
+fn percents(platform: Platform, model: &Model, on: Date, modifiers: Modifiers) -> Option<[u64; 4]> {
+    let row = registry().platforms.iter().find(|row| row.platform == platform)?;
+    // No source gives a price for fast mode in a batch.
+    if modifiers.fast && modifiers.batch {
+        return None;
+    }
+    let batch = if modifiers.batch { row.batch? } else { LIST };
+    let fast = if modifiers.fast { fast_percent(row, model, on)? } else { LIST };
+    let geo_us = if modifiers.geo_us { row.geo_us.filter(|_| model.geo_us)? } else { LIST };
+    let regional = if modifiers.regional { row.regional? } else { LIST };
+    let regional = if model.regional_premium { regional } else { LIST };
+    Some([batch, fast, geo_us, regional])
+}
+
+fn fast_percent(row: &PlatformRow, model: &Model, on: Date) -> Option<u64> {
+    let mut rows = registry().fast.iter();
+    rows.find(|fast| row.fast && fast.model == model.id && fast.days.contain(on)).map(|fast| fast.percent)
 }
 
 /// What `counts` cost at `prices`, exactly.
@@ -119,3 +183,11 @@ pub fn cost_breakdown(prices: &Prices, counts: &Counts) -> Breakdown {
         output: prices.output * counts.output,
     }
 }
+
+/// Price of one web search by the server tool, without a batch rate.
+///
+/// Source: platform.claude.com/docs/en/about-claude/pricing, October 2026.
+pub const WEB_SEARCH: Money = Money(Money::DOLLAR.0 / 100);
+
+/// Percent of the list price without a modifier.
+const LIST: u64 = 100;

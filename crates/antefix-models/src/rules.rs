@@ -2,6 +2,8 @@
 
 use jiff::civil::Date;
 
+use crate::id;
+use crate::registry::{Model, PlatformRow, registry};
 use crate::{Platform, Tokens};
 
 /// The rules one model follows on one platform. Get them from [`rules()`].
@@ -43,6 +45,8 @@ pub struct Rules {
     pub max_output: Tokens,
     /// The day from which the model no longer answers on platforms Anthropic operates.
     pub retires: Option<Date>,
+    /// The day before which the model is promised not to retire, where no retirement is announced.
+    pub earliest_retirement: Option<Date>,
     /// Conflicts between sources and what was assumed for want of one.
     pub notes: Vec<String>,
 }
@@ -126,6 +130,15 @@ impl Support {
     pub fn is_certain(self) -> bool {
         self == Self::Yes
     }
+
+    /// The weaker of two: what needs both a model and a platform.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::No, _) | (_, Self::No) => Self::No,
+            (Self::Yes, Self::Yes) => Self::Yes,
+            _ => Self::Unverified,
+        }
+    }
 }
 
 /// Which thinking blocks the provider keeps in the prompt.
@@ -147,9 +160,72 @@ pub struct ToolPrompt {
 }
 
 /// The rules of `model` on `platform`. An id that is not in the data gets cautious values and a note.
+///
+/// ```
+/// use antefix_models::{Platform, Reach, Tokens, rules};
+/// let rules = rules(Platform::Bedrock, "us.anthropic.claude-sonnet-4-6");
+/// assert_eq!(rules.id, "claude-sonnet-4-6");
+/// assert_eq!(rules.minimum.reach(Tokens(1500)), Reach::Grey);
+/// ```
 pub fn rules(platform: Platform, model: &str) -> Rules {
-    let _ = platform;
-    unknown(model)
+    let Some(row) = platform_row(platform) else {
+        return unknown(model);
+    };
+    let found = id::find(platform, model);
+    let mut rules = found.map_or_else(|| unknown(model), known);
+    rules.lookback = Lookback { positions: row.lookback, collapse_runs: row.collapse };
+    rules.max_markers = row.max_markers;
+    rules.one_hour_ttl = row.one_hour_ttl;
+    rules.automatic_marker = rules.automatic_marker.and(row.automatic_marker);
+    rules.diagnostics = row.diagnostics;
+    rules.in_band_clear_at = rules.in_band_system.and(row.in_band_clear_at);
+    rules.in_band_system = rules.in_band_system.and(row.in_band_system);
+    rules.in_band_tools = rules.in_band_tools.and(row.in_band_tools);
+    rules.in_band_effort = rules.in_band_effort.and(row.in_band_effort);
+    rules.notes.extend(row.notes.iter().map(|note| (*note).to_owned()));
+    match found {
+        Some(model) if platform == Platform::Bedrock => on_bedrock(&mut rules, model),
+        Some(_) => {}
+        None => rules.lookback.collapse_runs = Collapse::Unknown,
+    }
+    rules
+}
+
+/// The ids of all models in the data.
+pub fn model_ids() -> impl Iterator<Item = &'static str> {
+    registry().models.iter().map(|model| model.id)
+}
+
+/// What differs on Bedrock for single models. The integration for Opus 4.6 and earlier answers 400 to the automatic
+/// marker.
+fn on_bedrock(rules: &mut Rules, model: &Model) {
+    if let Some(stated) = model.minimum_on_bedrock {
+        rules.minimum.stated = stated;
+    }
+    if model.legacy_bedrock {
+        rules.automatic_marker = Support::No;
+    }
+}
+
+fn known(model: &Model) -> Rules {
+    Rules {
+        id: model.id.to_owned(),
+        known: true,
+        minimum: model.minimum,
+        automatic_marker: Support::Yes,
+        in_band_system: model.in_band_system,
+        in_band_tools: model.in_band_tools,
+        in_band_effort: model.in_band_effort,
+        thinking_retention: model.retention,
+        thinking_binding: model.binding,
+        tool_prompt: model.tool_prompt,
+        context_window: model.window,
+        max_output: model.max_output,
+        retires: model.retires,
+        earliest_retirement: model.earliest_retirement,
+        notes: model.notes.iter().map(|note| (*note).to_owned()).collect(),
+        ..unknown(model.id)
+    }
 }
 
 fn unknown(model: &str) -> Rules {
@@ -172,6 +248,11 @@ fn unknown(model: &str) -> Rules {
         context_window: Tokens(200_000),
         max_output: Tokens(8_192),
         retires: None,
-        notes: vec![format!("`{model}` is not in the model data: cautious values are assumed")],
+        earliest_retirement: None,
+        notes: vec![format!("`{model}` is not in the model data: cautious values are assumed.")],
     }
+}
+
+fn platform_row(platform: Platform) -> Option<&'static PlatformRow> {
+    registry().platforms.iter().find(|row| row.platform == platform)
 }
