@@ -6,9 +6,11 @@
 //! platform.claude.com/docs/en/build-with-claude/prompt-caching (September 2026).
 
 mod block;
+mod diagnosis;
 mod marker;
 
 pub use block::{Block, BlockKind};
+pub use diagnosis::{Diagnosis, MissReason};
 pub use marker::{CacheControl, Ttl, marker_edit, unmark_edit};
 
 use std::borrow::Cow;

@@ -132,7 +132,7 @@ pub struct Assembled {
     pub model: Option<String>,
     /// The blocks in the order they started.
     pub blocks: Vec<AssembledBlock>,
-    /// Why the model stopped.
+    /// Why the model stopped, as the API names it.
     pub stop_reason: Option<String>,
     /// The stop sequence that was generated.
     pub stop_sequence: Option<String>,
@@ -146,7 +146,8 @@ pub struct Assembled {
     pub error: Option<(String, String)>,
     /// Events, blocks and deltas whose type is not known here, in order.
     pub unknown: Vec<String>,
-    /// The message's `diagnostics` as raw JSON: `null` if there was no divergence, `None` if it was not given.
+    /// The message's `diagnostics` as raw JSON, which [`Diagnosis`](crate::anthropic::Diagnosis) reads; `None` if
+    /// it was not given.
     pub diagnostics: Option<String>,
     /// The `stop_details` of a refusal as raw JSON.
     pub stop_details: Option<String>,
@@ -159,6 +160,25 @@ pub struct Assembled {
 }
 
 impl Assembled {
+    /// Reads a response that was not streamed: a message, whose blocks are all complete, or an error.
+    pub fn read(root: Node<'_>) -> Self {
+        let mut assembler = Assembler::new();
+        if root.get("type").is_some_and(|name| name.is_str("error")) {
+            assembler.error_event(root);
+            return assembler.finish();
+        }
+        assembler.head(root);
+        assembler.stop(root);
+        let content = root.get("content").into_iter().flat_map(Node::items);
+        for (index, node) in (0..).zip(content.filter(|node| node.kind() == Kind::Object)) {
+            let mut block = OpenBlock::new(index, node);
+            block.stopped = true;
+            assembler.add_block(block, node);
+        }
+        assembler.message.complete = true;
+        assembler.finish()
+    }
+
     /// The blocks as one JSON array: the `content` of the assistant message to send back.
     pub fn content_json(&self) -> Vec<u8> {
         let mut out = vec![b'['];
@@ -216,11 +236,7 @@ impl Assembler {
                 Ok(vec![Delta::Finished])
             }
             "ping" => Ok(vec![Delta::Ping]),
-            "error" => {
-                let error = root.get("error").unwrap_or(root);
-                let part = |key| text(error, key).unwrap_or_default();
-                Ok(self.error(part("type"), part("message")))
-            }
+            "error" => Ok(self.error_event(root)),
             _ => Ok(self.unknown(name)),
         }
     }
@@ -236,10 +252,7 @@ impl Assembler {
         if std::mem::replace(&mut self.started, true) {
             return Err(AssembleError::MessageAgain);
         }
-        self.message.message_id = text(message, "id");
-        self.message.model = text(message, "model");
-        self.message.diagnostics = message.get("diagnostics").map(|node| node.raw().to_owned());
-        self.response_members(message);
+        self.head(message);
         let mut deltas = vec![Delta::Started {
             message_id: self.message.message_id.clone(),
             model: self.message.model.clone(),
@@ -258,23 +271,29 @@ impl Assembler {
             return Err(AssembleError::BlockAgain { index });
         }
         let block = OpenBlock::new(index, node);
-        let mut deltas = vec![Delta::BlockStarted {
-            index,
-            kind: block.kind,
-            id: text(node, "id"),
-            name: text(node, "name"),
-        }];
-        if block.kind == BlockKind::Fallback
-            && let Some(model) = node.pointer("/to/model").and_then(Node::str)
-        {
-            self.message.model = Some(model.into_owned());
-        }
-        if block.kind == BlockKind::Other {
-            let name = text(node, "type").unwrap_or_default();
-            deltas.extend(self.unknown(format!("content_block_start: {name}")));
-        }
-        self.open.push(block);
+        let (kind, id, name) = (block.kind, text(node, "id"), text(node, "name"));
+        let mut deltas = vec![Delta::BlockStarted { index, kind, id, name }];
+        deltas.extend(self.add_block(block, node));
         Ok(deltas)
+    }
+
+    /// Adds a block; reports a type that is not known, and follows a fallback to its model.
+    fn add_block(&mut self, block: OpenBlock, node: Node<'_>) -> Vec<Delta> {
+        let kind = block.kind;
+        self.open.push(block);
+        match kind {
+            BlockKind::Fallback => {
+                if let Some(model) = node.pointer("/to/model").and_then(Node::str) {
+                    self.message.model = Some(model.into_owned());
+                }
+                Vec::new()
+            }
+            BlockKind::Other => {
+                let name = text(node, "type").unwrap_or_default();
+                self.unknown(format!("content_block_start: {name}"))
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn block_delta(&mut self, part: &Part<'_>) -> Step {
@@ -340,6 +359,14 @@ impl Assembler {
         self.stop(delta).into_iter().collect()
     }
 
+    /// Takes over what a message says of itself.
+    fn head(&mut self, message: Node<'_>) {
+        self.message.message_id = text(message, "id");
+        self.message.model = text(message, "model");
+        self.message.diagnostics = message.get("diagnostics").map(|node| node.raw().to_owned());
+        self.response_members(message);
+    }
+
     /// Takes over the members that stand on `message_start`'s message and on `message_delta` alike.
     fn response_members(&mut self, node: Node<'_>) {
         keep_raw(&mut self.message.context_management, node, "context_management");
@@ -361,6 +388,12 @@ impl Assembler {
         self.message.stop_reason = Some(reason.clone());
         self.message.stop_sequence.clone_from(&sequence);
         Some(Delta::Stop { reason, sequence })
+    }
+
+    fn error_event(&mut self, root: Node<'_>) -> Vec<Delta> {
+        let error = root.get("error").unwrap_or(root);
+        let part = |key| text(error, key).unwrap_or_default();
+        self.error(part("type"), part("message"))
     }
 
     fn error(&mut self, kind: String, message: String) -> Vec<Delta> {

@@ -77,6 +77,46 @@ fn server_tools_citations_compaction_and_what_is_not_known() {
 }
 
 #[test]
+fn a_response_that_was_not_streamed() {
+    let text = r#"{"id":"msg_3","type":"message","role":"assistant","model":"claude-opus-5-5","content":[
+        {"type":"text","text":"a \u00e9"},{"type":"tool_use","id":"t","name":"n","input":{"b": 1.0,"a":{}}},{"type":"hologram"}],
+        "stop_reason":"stop_sequence","stop_sequence":"END","usage":{"input_tokens":3,"output_tokens":4},"diagnostics":null}"#;
+    let body = Body::parse(text).unwrap();
+    let message = Assembled::read(body.root());
+    let expect = [
+        r#"{"type":"text","text":"a \u00e9"}"#,
+        r#"{"type":"tool_use","id":"t","name":"n","input":{"b":1.0,"a":{}}}"#,
+        r#"{"type":"hologram"}"#,
+    ];
+    assert_eq!(blocks(&message), expect);
+    assert!(message.blocks.iter().all(|block| block.complete));
+    assert_eq!(
+        Assembled { blocks: Vec::new(), usage_json: None, ..message },
+        Assembled {
+            message_id: Some("msg_3".to_owned()),
+            model: Some("claude-opus-5-5".to_owned()),
+            stop_reason: Some("stop_sequence".to_owned()),
+            stop_sequence: Some("END".to_owned()),
+            usage: Usage { input: Some(3), output: Some(4), ..Usage::default() },
+            complete: true,
+            unknown: vec!["content_block_start: hologram".to_owned()],
+            diagnostics: Some("null".to_owned()),
+            ..Assembled::default()
+        }
+    );
+    // A request that only warms the cache has no content.
+    let warm = Body::parse(r#"{"id":"msg_4","content":[],"stop_reason":"max_tokens"}"#).unwrap();
+    assert!(Assembled::read(warm.root()).blocks.is_empty());
+    let error =
+        Body::parse(r#"{"type":"error","error":{"type":"invalid_request_error","message":"m"}}"#).unwrap();
+    let error = Assembled::read(error.root());
+    assert_eq!(
+        (error.complete, error.error),
+        (false, Some(("invalid_request_error".to_owned(), "m".to_owned())))
+    );
+}
+
+#[test]
 fn deltas_for_a_screen() {
     let mut assembler = Assembler::new();
     let deltas: Vec<_> =

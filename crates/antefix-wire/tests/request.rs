@@ -1,7 +1,9 @@
 //! The view of a request: every shape that clients send.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
-use antefix_wire::anthropic::{Block, BlockKind, CacheControl, Message, Request, Role, Tool, Ttl, ViewError};
+use antefix_wire::anthropic::{
+    Block, BlockKind, CacheControl, Diagnosis, Message, MissReason, Request, Role, Tool, Ttl, ViewError,
+};
 use antefix_wire::json::{Body, Node};
 
 #[test]
@@ -165,6 +167,43 @@ fn calls_and_their_results_share_an_id() {
         (r#"{"type":"text"}"#, None),
     ] {
         assert_eq!(Block::read(Body::parse(text).unwrap().root()).unwrap().call_id().as_deref(), expect);
+    }
+}
+
+#[test]
+fn diagnoses() {
+    let missed = |reason, missed_input| Some(Diagnosis::Missed { reason, missed_input });
+    let cases = [
+        ("null", Some(Diagnosis::NoDivergence)),
+        (r#"{"cache_miss_reason":null}"#, Some(Diagnosis::Pending)),
+        (
+            r#"{"cache_miss_reason":{"type":"model_changed","cache_missed_input_tokens":1}}"#,
+            missed(MissReason::Model, Some(1)),
+        ),
+        (
+            r#"{"cache_miss_reason":{"type":"system_changed","cache_missed_input_tokens":2}}"#,
+            missed(MissReason::System, Some(2)),
+        ),
+        (
+            r#"{"cache_miss_reason":{"type":"tools_changed","cache_missed_input_tokens":3}}"#,
+            missed(MissReason::Tools, Some(3)),
+        ),
+        (
+            r#"{"cache_miss_reason":{"type":"messages_changed","cache_missed_input_tokens":4}}"#,
+            missed(MissReason::Messages, Some(4)),
+        ),
+        (
+            r#"{"cache_miss_reason":{"type":"previous_message_not_found"}}"#,
+            missed(MissReason::PreviousNotFound, None),
+        ),
+        (r#"{"cache_miss_reason":{"type":"unavailable"}}"#, missed(MissReason::Unavailable, None)),
+        (r#"{"cache_miss_reason":{"type":"moon_phase"}}"#, missed(MissReason::Other, None)),
+        (r#"{"cache_miss_reason":{}}"#, None),
+        ("{}", None),
+        ("1", None),
+    ];
+    for (text, expect) in cases {
+        assert_eq!(Diagnosis::read(Body::parse(text).unwrap().root()), expect, "{text}");
     }
 }
 
