@@ -1,4 +1,5 @@
 """The arithmetic of the four articles antefix answers to, recomputed with the naive cache model."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -43,15 +44,19 @@ def thousands(units: Fraction | int) -> str:
 
 def process_per_message() -> list[Claim]:
     """A note rebuilt by each process stands in front of 45k messages: they are written again each time."""
+
     def prompt(note: str) -> list[Block]:
         return [("system", 15_000, "5m"), (note, 500, None), ("history", 44_500, "5m")]
+
     broken, kept = usages([prompt("note 1"), prompt("note 2")])[1], usages([prompt("note 1"), prompt("note 1")])[1]
     ratio = UNITS.cost(broken) / UNITS.cost(kept)
-    return [Claim("process per message: read, written", "15k, 45k", f"{thousands(broken.read)}, {thousands(broken.write_5m)}"),
-            Claim("process per message: cost units", "57.75k", thousands(UNITS.cost(broken))),
-            Claim("same prefix: cost units", "6k", thousands(UNITS.cost(kept))),
-            Claim("times dearer", "9.6", f"{float(ratio):.1f}"),
-            Claim("process per message: efficiency", "25 %", f"{100 * Fraction(broken.read, broken.total)} %")]
+    return [
+        Claim("process per message: read, written", "15k, 45k", f"{thousands(broken.read)}, {thousands(broken.write_5m)}"),
+        Claim("process per message: cost units", "57.75k", thousands(UNITS.cost(broken))),
+        Claim("same prefix: cost units", "6k", thousands(UNITS.cost(kept))),
+        Claim("times dearer", "9.6", f"{float(ratio):.1f}"),
+        Claim("process per message: efficiency", "25 %", f"{100 * Fraction(broken.read, broken.total)} %"),
+    ]
 
 
 def running(ratios: Sequence[Fraction], weights: Sequence[Fraction]) -> list[Fraction]:
@@ -65,9 +70,11 @@ def running_totals() -> list[Claim]:
     even = running(single, [Fraction(1)] * 4)
     totals = running(single, [Fraction(1)] * 3 + [Fraction(6)])
     last = (3 * (84 - even[2])) / (single[3] - 84)
-    return [Claim("running totals of 20, 99.8, 99.8, 89.6 %", "20, 60, 73, 84", ", ".join(str(round(ratio)) for ratio in totals)),
-            Claim("weight of message four that gives 84 %", "5.8", f"{float(last):.1f}"),
-            Claim("all four of one size would be", "77", str(round(even[3])))]
+    return [
+        Claim("running totals of 20, 99.8, 99.8, 89.6 %", "20, 60, 73, 84", ", ".join(str(round(ratio)) for ratio in totals)),
+        Claim("weight of message four that gives 84 %", "5.8", f"{float(last):.1f}"),
+        Claim("all four of one size would be", "77", str(round(even[3]))),
+    ]
 
 
 def nine_rounds() -> list[Claim]:
@@ -87,20 +94,26 @@ def nine_rounds() -> list[Claim]:
     growing, deferred = (usages([prompt(upto, mode) for upto in range(1, 10)]) for mode in (True, False))
     missed = [(n, usage) for n, usage in enumerate(growing, 1) if n > 1 and usage.read == 0]
     whole = all(after.read == before.total for before, after in zip(deferred, deferred[1:]))
-    return [Claim("growing array: rounds that miss", "3, 6, 8", ", ".join(str(n) for n, _ in missed)),
-            Claim("growing array: missed tokens, about", "20k, 40k, 60k", ", ".join(f"{u.write_5m // 10_000}0k" for _, u in missed)),
-            Claim("deferred: every round reads all that was sent before", "True", str(whole))]
+    return [
+        Claim("growing array: rounds that miss", "3, 6, 8", ", ".join(str(n) for n, _ in missed)),
+        Claim("growing array: missed tokens, about", "20k, 40k, 60k", ", ".join(f"{u.write_5m // 10_000}0k" for _, u in missed)),
+        Claim("deferred: every round reads all that was sent before", "True", str(whole)),
+    ]
 
 
 def five_turns() -> list[Claim]:
     """Five turns on an 8k head."""
+
     def turns(ttl: str | None) -> list[list[Block]]:
         return [[("head", 8_000, ttl), (f"turn {n}", 0, None)] for n in range(5)]
+
     plain = sum((UNITS.cost(usage) for usage in usages(turns(None))), Fraction(0))
     marked = sum((UNITS.cost(usage) for usage in usages(turns("5m"))), Fraction(0))
-    return [Claim("five turns, 8k head, no cache", "40k", thousands(plain)),
-            Claim("five turns, 8k head, cached", "13.2k", thousands(marked)),
-            Claim("without the premium of the write", "11.2k", thousands(marked - 8_000 * (UNITS.write_5m - 1)))]
+    return [
+        Claim("five turns, 8k head, no cache", "40k", thousands(plain)),
+        Claim("five turns, 8k head, cached", "13.2k", thousands(marked)),
+        Claim("without the premium of the write", "11.2k", thousands(marked - 8_000 * (UNITS.write_5m - 1))),
+    ]
 
 
 def articles() -> list[Claim]:

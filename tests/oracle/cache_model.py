@@ -1,4 +1,5 @@
 """A naive model of the provider's prompt cache, and what it says about reported reads and writes."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -13,10 +14,12 @@ from captured import BadInput, Request, Segment
 LOOKBACK = 20
 TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 # Shortest prefix that is cached, in tokens (provider's prompt-caching page and price lists, 2026-11).
-MINIMUM = {512: "fable-5 fable-5-1 fable-5-2 mythos-5 mythos-5-1 mythos-5-2 opus-5 opus-5-5 sonnet-5-5 haiku-5-5",
-           1024: "opus-4-8 sonnet-5 sonnet-4-6 sonnet-4-5 opus-4-1 opus-4 sonnet-4",
-           2048: "opus-4-7 mythos-preview",
-           4096: "opus-4-6 opus-4-5 haiku-4-5"}
+MINIMUM = {
+    512: "fable-5 fable-5-1 fable-5-2 mythos-5 mythos-5-1 mythos-5-2 opus-5 opus-5-5 sonnet-5-5 haiku-5-5",
+    1024: "opus-4-8 sonnet-5 sonnet-4-6 sonnet-4-5 opus-4-1 opus-4 sonnet-4",
+    2048: "opus-4-7 mythos-preview",
+    4096: "opus-4-6 opus-4-5 haiku-4-5",
+}
 MINIMUM_OF = {name: least for least, names in MINIMUM.items() for name in names.split()}
 
 
@@ -96,7 +99,7 @@ class Cache:
         read = self.find(request, links)
         writes = [index for index in request.marked if index + 1 > read and sizes[index + 1] >= least]
         if request.began:
-            for entry in filter(None, map(self.entries.get, links[1:read + 1])):
+            for entry in filter(None, map(self.entries.get, links[1 : read + 1])):
                 if request.at < entry.expires:
                     entry.expires = max(entry.expires, request.at + entry.ttl)
             for index in writes:
@@ -217,10 +220,13 @@ def exact(expected: Usage, reported: Usage) -> list[str]:
 
 
 def bounded(cuts: Cuts, request: Request, usage: Usage, known: dict[str, tuple[int, int]]) -> list[str]:
-    """Without a token rule: equal prefixes must have equal sizes in all bills, and longer ones more tokens."""
+    """Without a token rule: equal prefixes must have equal sizes in all bills, and longer ones more tokens.
+
+    Input behind a marker on the last block is not judged: the provider counts a few tokens there.
+    """
     links, findings = request.chain(), []
     says = [("read", cuts.read, usage.read), ("read and written", cuts.written, usage.total - usage.input)]
-    if request.usage and request.usage.get("cache_creation"):
+    if (request.usage or {}).get("cache_creation"):
         says.insert(1, ("read and written for 1h", cuts.hour, usage.read + usage.write_1h))
     if cuts.end > cuts.written:
         says.append(("whole prompt", cuts.end, usage.total))

@@ -1,4 +1,5 @@
 """Builds small captures for the tests of the oracle."""
+
 from __future__ import annotations
 
 import json
@@ -38,10 +39,24 @@ class Sent:
         usage = None
         if self.usage:
             read, short, long, plain = self.usage
-            usage = {"input_tokens": plain, "cache_read_input_tokens": read, "cache_creation_input_tokens": short + long,
-                     "cache_creation": {"ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long}, "output_tokens": 1}
-        return {"n": n, "at_ms": self.at, "first_byte_at_ms": self.at + 1 if self.first_byte == -1 else self.first_byte, "method": "POST",
-                "path": self.path, "headers": self.headers, "status": self.status, "usage": usage, "message_id": None}
+            usage = {
+                "input_tokens": plain,
+                "cache_read_input_tokens": read,
+                "cache_creation_input_tokens": short + long,
+                "cache_creation": {"ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long},
+                "output_tokens": 1,
+            }
+        return {
+            "n": n,
+            "at_ms": self.at,
+            "first_byte_at_ms": self.at + 1 if self.first_byte == -1 else self.first_byte,
+            "method": "POST",
+            "path": self.path,
+            "headers": self.headers,
+            "status": self.status,
+            "usage": usage,
+            "message_id": None,
+        }
 
 
 def write_capture(directory: Path, sent: list[Sent]) -> Path:

@@ -1,4 +1,5 @@
 """Captured requests as plain text: the body's blocks in the provider's reading order, and their source bytes."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -12,8 +13,17 @@ from pathlib import Path
 from typing import Any
 
 UNMARKABLE = {"thinking", "redacted_thinking"}
-LANE_FIELDS = ("model", "thinking", "output_config", "output_format", "tool_choice", "speed", "inference_geo",
-               "context_management", "mcp_servers")
+LANE_FIELDS = (
+    "model",
+    "thinking",
+    "output_config",
+    "output_format",
+    "tool_choice",
+    "speed",
+    "inference_geo",
+    "context_management",
+    "mcp_servers",
+)
 
 
 class BadInput(Exception):
@@ -23,7 +33,7 @@ class BadInput(Exception):
 # JSON, kept as text.
 
 
-class Pairs(list):
+class Pairs(list[Any]):
     """An object as its (key, value) pairs in source order."""
 
     def get(self, key: str) -> Any:
@@ -85,11 +95,11 @@ def split(raw: bytes) -> tuple[list[bytes], bytes]:
             depth += 1
             start = token.end() if depth == 1 else start
         elif mark in (b"]", b"}", b",") and depth == 1:
-            parts.append(raw[start:token.start()])
+            parts.append(raw[start : token.start()])
             start = token.end()
         if mark in (b"]", b"}"):
             depth -= 1
-    return [part for part in parts if part.strip()], raw[start - 1:]
+    return [part for part in parts if part.strip()], raw[start - 1 :]
 
 
 def member(part: bytes) -> tuple[str, bytes]:
@@ -97,7 +107,7 @@ def member(part: bytes) -> tuple[str, bytes]:
     text = part.strip()
     key = STRING.match(text)
     assert key is not None
-    return json.loads(key.group()), text[key.end():].lstrip()[1:].strip()
+    return json.loads(key.group()), text[key.end() :].lstrip()[1:].strip()
 
 
 def children(raw: bytes | None) -> list[bytes]:
@@ -120,8 +130,8 @@ def strip_markers(raw: bytes) -> bytes:
         kept += [part] if key != "cache_control" else []
     if kept == parts:
         return raw
-    if kept and len(kept) < len(parts):
-        kept[-1] = kept[-1].rstrip() + parts[-1][len(parts[-1].rstrip()):]
+    if kept:
+        kept[-1] = kept[-1].rstrip() + parts[-1][len(parts[-1].rstrip()) :]
     return b"{" + b",".join(kept) + end
 
 
@@ -276,8 +286,18 @@ def read_request(body_path: Path) -> Request | None:
     lane = [("path", path), ("betas", ",".join(betas))]
     lane += [(key, block_text(value)) for key in LANE_FIELDS if (value := body.get(key)) is not None]
     opens = all(message.get("role") != "assistant" for message in body.get("messages"))
-    return Request(meta["n"], meta["at_ms"], meta["first_byte_at_ms"], meta["status"], meta["usage"], str(body.get("model")),
-                   tuple(lane), segments, elements, opens)
+    return Request(
+        meta["n"],
+        meta["at_ms"],
+        meta["first_byte_at_ms"],
+        meta["status"],
+        meta["usage"],
+        str(body.get("model")),
+        tuple(lane),
+        segments,
+        elements,
+        opens,
+    )
 
 
 def read_capture(directory: Path) -> list[Request]:

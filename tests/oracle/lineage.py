@@ -1,4 +1,5 @@
 """Does a request extend what its lane sent before? Judged on plain text, and again on bytes."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ def shared_segments(earlier: Request, later: Request) -> int:
 def difference(pointers: tuple[str, str], left: Any, right: Any) -> dict[str, Any]:
     """Names the first differing character (or byte) of two texts."""
     at = common(left, right)
-    shown = [text[max(0, at - 20):at + 40] for text in (left, right)]
+    shown = [text[max(0, at - 20) : at + 40] for text in (left, right)]
     shown = [text.decode(errors="replace") if isinstance(text, bytes) else text for text in shown]
     return {"earlier": pointers[0], "later": pointers[1], "offset": at, "earlier_text": shown[0], "later_text": shown[1]}
 
@@ -54,12 +55,9 @@ def bytes_difference(earlier: Request, later: Request, shared: int) -> dict[str,
     An element ends where its source ends, so equal lists of elements are equal concatenations, and never by accident.
     An earlier request that is shared whole must be a prefix in bytes too, its last element included.
     """
-    filled = [request.segments[shared].element if shared < len(request.segments) else len(request.elements)
-              for request in (earlier, later)]
+    filled = [request.segments[shared].element if shared < len(request.segments) else len(request.elements) for request in (earlier, later)]
     whole = filled[0] if shared == len(earlier.segments) else min(filled)
-    for index in range(whole):
-        left = earlier.elements[index]
-        right = later.elements[index] if index < len(later.elements) else ("end", b"")
+    for left, right in zip(earlier.elements[:whole], later.elements):
         if left[1] != right[1]:
             return difference((left[0], right[0]), left[1], right[1])
     return None
@@ -95,8 +93,9 @@ def judge(earlier: Sequence[Request], later: Request) -> Verdict:
     return verdict
 
 
-def extends(requests: Sequence[Request], require: str = "extends", new_ok: bool = False, lane_ok: bool = False,
-            strict_bytes: bool = True) -> list[Verdict]:
+def extends(
+    requests: Sequence[Request], require: str = "extends", new_ok: bool = False, lane_ok: bool = False, strict_bytes: bool = True
+) -> list[Verdict]:
     """Judges each request; the very first one of a capture has nothing to extend."""
     fine = {"first", "extends"} | ({"branches"} if require == "branches" else set()) | ({"moved"} if lane_ok else set())
     verdicts: list[Verdict] = []

@@ -10,6 +10,7 @@ A capture directory holds `NNNNNN.body.json` (the body as sent) and `NNNNNN.meta
 
 Exit status: 0 all fine, 1 a finding, 2 bad input. It shares no code with the product and uses the standard library only.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -44,17 +45,27 @@ class Report:
 
 
 def report_extends(options: argparse.Namespace) -> Report:
-    verdicts = extends(read_capture(options.directory), options.require, options.new_conversation_ok, options.lane_change_ok,
-                       options.bytes == "require")
+    verdicts = extends(
+        read_capture(options.directory), options.require, options.new_conversation_ok, options.lane_change_ok, options.bytes == "require"
+    )
     rows = []
     for one in verdicts:
         found = one.difference
-        why = f"{found['earlier']} -> {found['later']} +{found['offset']}: {found['earlier_text']!r} -> {found['later_text']!r}" if found else ""
+        why = (
+            f"{found['earlier']} -> {found['later']} +{found['offset']}: {found['earlier_text']!r} -> {found['later_text']!r}"
+            if found
+            else ""
+        )
         why = f"lane changed: {', '.join(one.lane_changed)} {why}" if one.lane_changed else why
         rows.append((one.n, one.verdict, one.against, f"{one.shared}/{one.segments}", one.bytes_equal, "ok" if one.ok else "FINDING", why))
     bad = sum(not one.ok for one in verdicts)
-    return Report(("request", "verdict", "against", "shared", "bytes equal", "judged", "first difference"), rows,
-                  {"requests": [dataclasses.asdict(one) for one in verdicts]}, not bad, f"{bad} of {len(verdicts)} requests with a finding")
+    return Report(
+        ("request", "verdict", "against", "shared", "bytes equal", "judged", "first difference"),
+        rows,
+        {"requests": [dataclasses.asdict(one) for one in verdicts]},
+        not bad,
+        f"{bad} of {len(verdicts)} requests with a finding",
+    )
 
 
 def rules(options: argparse.Namespace) -> Rules:
@@ -66,12 +77,20 @@ def report_bill(options: argparse.Namespace) -> Report:
     names = ("read", "write_5m", "write_1h", "input")
     rows = []
     for one in bills:
-        figures = [(str(getattr(one.reported, name)) if one.reported else "-") + (f" ({getattr(one.expected, name)})" if one.expected else "") for name in names]
+        figures = [
+            (str(getattr(one.reported, name)) if one.reported else "-") + (f" ({getattr(one.expected, name)})" if one.expected else "")
+            for name in names
+        ]
         rows.append((one.n, *figures, "/".join(map(str, dataclasses.astuple(one.cuts))), "; ".join(one.findings) or "ok"))
     bad = sum(bool(one.findings) for one in bills)
     silent = sum(one.reported is None for one in bills)
-    return Report(("request", *names, "cuts read/1h/written/all", "findings"), rows, {"requests": [dataclasses.asdict(one) for one in bills]},
-                  not bad, f"{bad} of {len(bills)} requests with a finding, {silent} without a reported usage; expected figures in brackets")
+    return Report(
+        ("request", *names, "cuts read/1h/written/all", "findings"),
+        rows,
+        {"requests": [dataclasses.asdict(one) for one in bills]},
+        not bad,
+        f"{bad} of {len(bills)} requests with a finding, {silent} without a reported usage; expected figures in brackets",
+    )
 
 
 def report_perfect(options: argparse.Namespace) -> Report:
@@ -84,16 +103,24 @@ def report_perfect(options: argparse.Namespace) -> Report:
     rows = [(one.n, *(f"{float(cost):.6f}" for cost in (one.actual, one.perfect, one.uncached))) for one in ideals]
     unit = "input-token units" if units else "$"
     ok = options.max_ratio is None or ratio <= Fraction(options.max_ratio)
-    return Report(("request", "actual", "perfect", "no cache"), rows,
-                  {"unit": unit, "actual": actual, "perfect": best, "ratio": ratio, "requests": [dataclasses.asdict(one) for one in ideals]}, ok,
-                  f"input cost of the capture in {unit}: actual {float(actual):.6f}, perfect {float(best):.6f}, ratio {float(ratio):.4f}"
-                  + ("" if ok else f" > {options.max_ratio}"))
+    return Report(
+        ("request", "actual", "perfect", "no cache"),
+        rows,
+        {"unit": unit, "actual": actual, "perfect": best, "ratio": ratio, "requests": [dataclasses.asdict(one) for one in ideals]},
+        ok,
+        f"input cost of the capture in {unit}: actual {float(actual):.6f}, perfect {float(best):.6f}, ratio {float(ratio):.4f}"
+        + ("" if ok else f" > {options.max_ratio}"),
+    )
 
 
 def report_articles(_: argparse.Namespace) -> Report:
     claims = articles()
-    return Report(("claim", "stated", "computed", ""), [(one.name, one.stated, one.computed, "ok" if one.ok else "FINDING") for one in claims],
-                  {"claims": [dataclasses.asdict(one) for one in claims]}, all(one.ok for one in claims))
+    return Report(
+        ("claim", "stated", "computed", ""),
+        [(one.name, one.stated, one.computed, "ok" if one.ok else "FINDING") for one in claims],
+        {"claims": [dataclasses.asdict(one) for one in claims]},
+        all(one.ok for one in claims),
+    )
 
 
 def number(text: str) -> str:

@@ -1,4 +1,5 @@
 """What a captured conversation had to cost: each position written once and read ever after."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -9,10 +10,19 @@ from cache_model import Counter, Rules, Sizes, Usage, of_model
 from captured import BadInput, Request, Segment
 
 # $/MTok on 2026-11-30: input, 5m write, 1h write, read.
-PRICES = {"fable-5-2 mythos-5-2": "8 10 16 0.20", "fable-5-1 mythos-5-1": "10 12.5 20 0.25", "fable-5 mythos-5": "10 12.5 20 1",
-          "opus-5-5": "4 5 8 0.20", "opus-5 opus-4-8 opus-4-7 opus-4-6 opus-4-5": "5 6.25 10 0.50", "sonnet-5-5": "2 2.5 4 0.10",
-          "sonnet-5": "2 2.5 4 0.20", "sonnet-4-6 sonnet-4-5": "3 3.75 6 0.30", "haiku-5-5": "0.10 0.125 0.20 0.01",
-          "haiku-4-5": "1 1.25 2 0.10", "opus-4-1 opus-4": "15 18.75 30 1.50"}
+PRICES = {
+    "fable-5-2 mythos-5-2": "8 10 16 0.20",
+    "fable-5-1 mythos-5-1": "10 12.5 20 0.25",
+    "fable-5 mythos-5": "10 12.5 20 1",
+    "opus-5-5": "4 5 8 0.20",
+    "opus-5 opus-4-8 opus-4-7 opus-4-6 opus-4-5": "5 6.25 10 0.50",
+    "sonnet-5-5": "2 2.5 4 0.10",
+    "sonnet-5": "2 2.5 4 0.20",
+    "sonnet-4-6 sonnet-4-5": "3 3.75 6 0.30",
+    "haiku-5-5": "0.10 0.125 0.20 0.01",
+    "haiku-4-5": "1 1.25 2 0.10",
+    "opus-4-1 opus-4": "15 18.75 30 1.50",
+}
 PRICE_OF = {name: row for names, row in PRICES.items() for name in names.split()}
 # A prompt above the threshold is billed at these as a whole.
 LONG_PRICE_OF = {"haiku-5-5": (100_000, "0.50 0.625 1.00 0.05"), "sonnet-4-5": (200_000, "6 7.5 12 0.6")}

@@ -1,4 +1,5 @@
 """Bills worked out by hand against the naive cache model, and what it says when a reported figure is wrong."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -6,7 +7,7 @@ import unittest
 from fractions import Fraction
 from typing import Any
 
-from cache_model import Rules, bill, counter, of_model
+from cache_model import Rules, Sizes, bill, counter, of_model
 from capture_builder import Sent, capture, compact, sized
 from perfect import PRICE_OF, Prices, perfect, price_list
 
@@ -18,6 +19,13 @@ Body = dict[str, Any]
 def body(*blocks: Body, **more: Any) -> Body:
     """One user message with these blocks."""
     return {"model": "claude-opus-5-5", "messages": [{"role": "user", "content": list(blocks)}], **more}
+
+
+def ask(
+    at: int, usage: tuple[int, int, int, int] | None, *blocks: Body, first_byte: int | None = -1, status: int = 200, **more: Any
+) -> Sent:
+    """A request of these blocks at a time, and its bill: read, 5m write, 1h write, input."""
+    return Sent(body(*blocks, **more), at, first_byte, usage, status)
 
 
 def call(n: int) -> Body:
@@ -55,76 +63,227 @@ THINKING = {"type": "thinking", "thinking": "x", "signature": "s"}
 
 # name, rules, requests with the hand-made bill: read, write 5m, write 1h, input
 CASES: list[tuple[str, Rules, list[Sent]]] = [
-    ("no marker", Rules(), [Sent(body(head(None)), n, usage=(0, 0, 0, 1000)) for n in (0, 10)]),
-    ("written, then read", Rules(), [Sent(body(head(), one(1)), 0, usage=(0, 1000, 0, 100)), Sent(body(head(), one(2)), 10, usage=(1000, 0, 0, 100))]),
-    ("trailing marker moves on", Rules(), [
-        Sent(body(head(None), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head(None), one(1), one(2, "5m")), 10, usage=(1100, 100, 0, 0)),
-        Sent(body(head(None), one(1), one(2), one(3, "5m"), one(4)), 20, usage=(1200, 100, 0, 100))]),
-    ("nothing is written between markers", Rules(), [
-        Sent(body(head(None), one(1), one(2, "5m")), 0, usage=(0, 1200, 0, 0)), Sent(body(head(None), one(1, "5m")), 10, usage=(0, 1100, 0, 0))]),
-    ("5m entry, a millisecond before its end", Rules(), [Sent(body(head()), 7, usage=(0, 1000, 0, 0)), Sent(body(head()), 7 + LIMIT - 1, usage=(1000, 0, 0, 0))]),
-    ("5m entry, at its end", Rules(), [Sent(body(head()), 7, usage=(0, 1000, 0, 0)), Sent(body(head()), 7 + LIMIT, usage=(0, 1000, 0, 0))]),
-    ("5m entry, a millisecond after its end", Rules(), [Sent(body(head()), 7, usage=(0, 1000, 0, 0)), Sent(body(head()), 7 + LIMIT + 1, usage=(0, 1000, 0, 0))]),
-    ("1h entry, a millisecond before its end", Rules(), [Sent(body(head("1h")), 0, usage=(0, 0, 1000, 0)), Sent(body(head("1h")), H - 1, usage=(1000, 0, 0, 0))]),
-    ("1h entry, at its end", Rules(), [Sent(body(head("1h")), 0, usage=(0, 0, 1000, 0)), Sent(body(head("1h")), H, usage=(0, 0, 1000, 0))]),
-    ("1h entry, a millisecond after its end", Rules(), [Sent(body(head("1h")), 0, usage=(0, 0, 1000, 0)), Sent(body(head("1h")), H + 1, usage=(0, 0, 1000, 0))]),
-    ("time counts from the start, not from the first byte", Rules(), [
-        Sent(body(head()), 0, first_byte=2 * M, usage=(0, 1000, 0, 0)), Sent(body(head()), LIMIT, usage=(0, 1000, 0, 0))]),
-    ("a read refreshes", Rules(), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head()), LIMIT - 1, usage=(1000, 0, 0, 0)),
-        Sent(body(head()), 2 * LIMIT - 2, usage=(1000, 0, 0, 0)), Sent(body(head()), 3 * LIMIT - 2, usage=(0, 1000, 0, 0))]),
-    ("a read keeps shorter entries on its path alive", Rules(), [
-        Sent(body(head(), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head(None), one(1, "5m")), LIMIT - 1, usage=(1100, 0, 0, 0)),
-        Sent(body(head(), one(2)), LIMIT + 1, usage=(1000, 0, 0, 100))]),
-    ("a read does not revive what is dead", Rules(), [
-        Sent(body(head(), one(1, "1h")), 0, usage=(0, 0, 1100, 0)), Sent(body(head(None), one(1, "1h")), LIMIT, usage=(1100, 0, 0, 0)),
-        Sent(body(head(), one(2)), LIMIT + 1, usage=(0, 1000, 0, 100))]),
-    ("before the writer's first byte", Rules(), [
-        Sent(body(head()), 0, first_byte=2000, usage=(0, 1000, 0, 0)), Sent(body(head()), 1999, usage=(0, 1000, 0, 0)), Sent(body(head()), 2000, usage=(1000, 0, 0, 0))]),
-    ("a second writer does not delay the first", Rules(), [
-        Sent(body(head()), 0, first_byte=2000, usage=(0, 1000, 0, 0)), Sent(body(head()), 1, first_byte=9000, usage=(0, 1000, 0, 0)), Sent(body(head()), 2000, usage=(1000, 0, 0, 0))]),
-    ("a refused writer writes nothing", Rules(), [Sent(body(head()), 0, first_byte=None, status=529), Sent(body(head()), 10, usage=(0, 1000, 0, 0))]),
-    ("an answer cut short has written", Rules(), [Sent(body(head()), 0), Sent(body(head()), 10, usage=(1000, 0, 0, 0))]),
-    ("an answer never begun has not", Rules(), [Sent(body(head()), 0, first_byte=None), Sent(body(head()), 10, usage=(0, 1000, 0, 0))]),
-    ("entry 19 positions before the marker", Rules(), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *texts(18), one(18, "5m")), 10, usage=(1000, 1900, 0, 0))]),
-    ("entry 20 positions before the marker", Rules(), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *texts(19), one(19, "5m")), 10, usage=(0, 3000, 0, 0))]),
-    ("a second marker within reach", Rules(), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *texts(5), one(5, "5m"), *(one(n) for n in range(6, 25)), one(25, "5m")), 10, usage=(1000, 2600, 0, 0))]),
-    ("the entry itself marked again", Rules(), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(), *texts(30), one(30, "5m")), 10, usage=(1000, 3100, 0, 0))]),
-    ("wide fan-out where runs collapse", Rules(), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *fan(25), one(0, "5m")), 10, usage=(1000, FAN + 100, 0, 0))]),
-    ("wide fan-out counted block by block", Rules(collapse=False), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *fan(25), one(0, "5m")), 10, usage=(0, 1000 + FAN + 100, 0, 0))]),
-    ("17 positions and two runs are 20", Rules(), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *fan(25), *texts(16), one(16, "5m")), 10, usage=(1000, FAN + 1700, 0, 0))]),
-    ("18 positions and two runs are 21", Rules(), [
-        Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(None), *fan(25), *texts(17), one(17, "5m")), 10, usage=(0, 1000 + FAN + 1800, 0, 0))]),
-    ("mixed TTL, nothing read", Rules(), [Sent(body(head("1h"), one(1), one(2, "5m"), one(3)), 0, usage=(0, 200, 1000, 100))]),
-    ("mixed TTL, the hour read", Rules(), [
-        Sent(body(head("1h"), one(1, "5m")), 0, usage=(0, 100, 1000, 0)), Sent(body(head("1h"), one(1), one(2, "5m"), one(3)), LIMIT, usage=(1000, 200, 0, 100))]),
-    ("mixed TTL, hour behind what is read", Rules(), [
-        Sent(body(head("1h")), 0, usage=(0, 0, 1000, 0)), Sent(body(head("1h"), one(1), one(2, "1h"), one(3, "5m"), one(4)), 10, usage=(1000, 100, 200, 100))]),
-    ("mixed TTL, hour in front of what is read", Rules(), [
-        Sent(body(head(None), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head("1h"), one(1), one(2, "5m")), 10, usage=(1100, 100, 0, 0)),
-        Sent(body(head("1h"), one(9)), 20, usage=(0, 0, 1000, 100))]),
-    ("an hour's marker on a 5m entry keeps its 5m", Rules(), [
-        Sent(body(head("5m")), 0, usage=(0, 1000, 0, 0)), Sent(body(head("1h")), 10, usage=(1000, 0, 0, 0)), Sent(body(head("1h")), 10 + LIMIT, usage=(0, 0, 1000, 0))]),
-    ("one token short of the minimum", Rules(minimum=1001), [Sent(body(head()), n, usage=(0, 0, 0, 1000)) for n in (0, 10)]),
-    ("at the minimum", Rules(minimum=1000), [Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head()), 10, usage=(1000, 0, 0, 0))]),
-    ("the minimum counts all in front", Rules(minimum=1001), [
-        Sent(body(head(), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head(), one(2, "5m")), 10, usage=(0, 1100, 0, 0))]),
-    ("below the model's own minimum", Rules(), [Sent(body(head()) | {"model": "claude-opus-4-8"}, n, usage=(0, 0, 0, 1000)) for n in (0, 10)]),
-    ("another lane", Rules(), [Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(), tool_choice={"type": "any"}), 10, usage=(0, 1000, 0, 0))]),
-    ("automatic marker", Rules(), [
-        Sent(body(head(None), cache_control={"type": "ephemeral", "ttl": "1h"}), 0, usage=(0, 0, 1000, 0)), Sent(body(head(None), one(1), cache_control={"type": "ephemeral"}), 10, usage=(1000, 100, 0, 0))]),
-    ("automatic marker walks back", Rules(), [Sent(body(head(None), THINKING, cache_control={"type": "ephemeral"}), 0, usage=(0, 1000, 0, size(THINKING)))]),
-    ("string as block", Rules(), [
-        Sent({"model": "claude-opus-5-5", "system": [head()], "messages": [{"role": "user", "content": [sized("u", 40)]}], "cache_control": {"type": "ephemeral"}}, 0, usage=(0, 1040, 0, 0)),
-        Sent({"model": "claude-opus-5-5", "system": [head(None)], "messages": [{"role": "user", "content": sized("u", 40)["text"]}, {"role": "user", "content": [one(1, "5m")]}]}, 10,
-             usage=(1040, 100, 0, 0))]),
+    ("no marker", Rules(), [ask(n, (0, 0, 0, 1000), head(None)) for n in (0, 10)]),
+    ("written, then read", Rules(), [ask(0, (0, 1000, 0, 100), head(), one(1)), ask(10, (1000, 0, 0, 100), head(), one(2))]),
+    (
+        "trailing marker moves on",
+        Rules(),
+        [
+            ask(0, (0, 1100, 0, 0), head(None), one(1, "5m")),
+            ask(10, (1100, 100, 0, 0), head(None), one(1), one(2, "5m")),
+            ask(20, (1200, 100, 0, 100), head(None), one(1), one(2), one(3, "5m"), one(4)),
+        ],
+    ),
+    (
+        "nothing is written between markers",
+        Rules(),
+        [ask(0, (0, 1200, 0, 0), head(None), one(1), one(2, "5m")), ask(10, (0, 1100, 0, 0), head(None), one(1, "5m"))],
+    ),
+    ("5m entry, a millisecond before its end", Rules(), [ask(7, (0, 1000, 0, 0), head()), ask(7 + LIMIT - 1, (1000, 0, 0, 0), head())]),
+    ("5m entry, at its end", Rules(), [ask(7, (0, 1000, 0, 0), head()), ask(7 + LIMIT, (0, 1000, 0, 0), head())]),
+    ("5m entry, a millisecond after its end", Rules(), [ask(7, (0, 1000, 0, 0), head()), ask(7 + LIMIT + 1, (0, 1000, 0, 0), head())]),
+    ("1h entry, a millisecond before its end", Rules(), [ask(0, (0, 0, 1000, 0), head("1h")), ask(H - 1, (1000, 0, 0, 0), head("1h"))]),
+    ("1h entry, at its end", Rules(), [ask(0, (0, 0, 1000, 0), head("1h")), ask(H, (0, 0, 1000, 0), head("1h"))]),
+    ("1h entry, a millisecond after its end", Rules(), [ask(0, (0, 0, 1000, 0), head("1h")), ask(H + 1, (0, 0, 1000, 0), head("1h"))]),
+    (
+        "time counts from the start, not from the first byte",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head(), first_byte=2 * M), ask(LIMIT, (0, 1000, 0, 0), head())],
+    ),
+    (
+        "a read refreshes",
+        Rules(),
+        [
+            ask(0, (0, 1000, 0, 0), head()),
+            ask(LIMIT - 1, (1000, 0, 0, 0), head()),
+            ask(2 * LIMIT - 2, (1000, 0, 0, 0), head()),
+            ask(3 * LIMIT - 2, (0, 1000, 0, 0), head()),
+        ],
+    ),
+    (
+        "a read keeps shorter entries on its path alive",
+        Rules(),
+        [
+            ask(0, (0, 1100, 0, 0), head(), one(1, "5m")),
+            ask(LIMIT - 1, (1100, 0, 0, 0), head(None), one(1, "5m")),
+            ask(LIMIT + 1, (1000, 0, 0, 100), head(), one(2)),
+        ],
+    ),
+    (
+        "a read does not revive what is dead",
+        Rules(),
+        [
+            ask(0, (0, 0, 1100, 0), head(), one(1, "1h")),
+            ask(LIMIT, (1100, 0, 0, 0), head(None), one(1, "1h")),
+            ask(LIMIT + 1, (0, 1000, 0, 100), head(), one(2)),
+        ],
+    ),
+    (
+        "before the writer's first byte",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head(), first_byte=2000), ask(1999, (0, 1000, 0, 0), head()), ask(2000, (1000, 0, 0, 0), head())],
+    ),
+    (
+        "a second writer does not delay the first",
+        Rules(),
+        [
+            ask(0, (0, 1000, 0, 0), head(), first_byte=2000),
+            ask(1, (0, 1000, 0, 0), head(), first_byte=9000),
+            ask(2000, (1000, 0, 0, 0), head()),
+        ],
+    ),
+    ("a refused writer writes nothing", Rules(), [ask(0, None, head(), first_byte=None, status=529), ask(10, (0, 1000, 0, 0), head())]),
+    ("an answer cut short has written", Rules(), [ask(0, None, head()), ask(10, (1000, 0, 0, 0), head())]),
+    ("an answer never begun has not", Rules(), [ask(0, None, head(), first_byte=None), ask(10, (0, 1000, 0, 0), head())]),
+    (
+        "entry 19 positions before the marker",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head()), ask(10, (1000, 1900, 0, 0), head(None), *texts(18), one(18, "5m"))],
+    ),
+    (
+        "entry 20 positions before the marker",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head()), ask(10, (0, 3000, 0, 0), head(None), *texts(19), one(19, "5m"))],
+    ),
+    (
+        "a second marker within reach",
+        Rules(),
+        [
+            ask(0, (0, 1000, 0, 0), head()),
+            ask(10, (1000, 2600, 0, 0), head(None), *texts(5), one(5, "5m"), *(one(n) for n in range(6, 25)), one(25, "5m")),
+        ],
+    ),
+    (
+        "the entry itself marked again",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head()), ask(10, (1000, 3100, 0, 0), head(), *texts(30), one(30, "5m"))],
+    ),
+    (
+        "wide fan-out where runs collapse",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head()), ask(10, (1000, FAN + 100, 0, 0), head(None), *fan(25), one(0, "5m"))],
+    ),
+    (
+        "wide fan-out counted block by block",
+        Rules(collapse=False),
+        [ask(0, (0, 1000, 0, 0), head()), ask(10, (0, 1000 + FAN + 100, 0, 0), head(None), *fan(25), one(0, "5m"))],
+    ),
+    (
+        "17 positions and two runs are 20",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head()), ask(10, (1000, FAN + 1700, 0, 0), head(None), *fan(25), *texts(16), one(16, "5m"))],
+    ),
+    (
+        "18 positions and two runs are 21",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head()), ask(10, (0, 1000 + FAN + 1800, 0, 0), head(None), *fan(25), *texts(17), one(17, "5m"))],
+    ),
+    ("mixed TTL, nothing read", Rules(), [ask(0, (0, 200, 1000, 100), head("1h"), one(1), one(2, "5m"), one(3))]),
+    (
+        "mixed TTL, the hour read",
+        Rules(),
+        [ask(0, (0, 100, 1000, 0), head("1h"), one(1, "5m")), ask(LIMIT, (1000, 200, 0, 100), head("1h"), one(1), one(2, "5m"), one(3))],
+    ),
+    (
+        "mixed TTL, hour behind what is read",
+        Rules(),
+        [ask(0, (0, 0, 1000, 0), head("1h")), ask(10, (1000, 100, 200, 100), head("1h"), one(1), one(2, "1h"), one(3, "5m"), one(4))],
+    ),
+    (
+        "two hours, the second unread",
+        Rules(),
+        [ask(0, (0, 0, 1000, 0), head("1h")), ask(10, (1000, 100, 200, 0), head(None), one(1, "1h"), one(2, "1h"), one(3, "5m"))],
+    ),
+    (
+        "two writers at once, one for an hour",
+        Rules(),
+        [
+            ask(0, (0, 1000, 0, 0), head("5m"), first_byte=2000),
+            ask(1, (0, 0, 1000, 0), head("1h"), first_byte=2001),
+            ask(2, (0, 1000, 0, 0), head("5m"), first_byte=2002),
+            ask(LIMIT + 3, (1000, 0, 0, 0), head("1h")),
+        ],
+    ),
+    (
+        "a writer whose first byte comes after its entry has died",
+        Rules(),
+        [
+            ask(0, (0, 1000, 0, 0), head(), first_byte=LIMIT + 10),
+            ask(LIMIT, (0, 1000, 0, 0), head(), first_byte=LIMIT + 50),
+            ask(LIMIT + 20, (0, 1000, 0, 0), head(), first_byte=LIMIT + 99),
+            ask(LIMIT + 50, (1000, 0, 0, 0), head()),
+        ],
+    ),
+    (
+        "mixed TTL, hour in front of what is read",
+        Rules(),
+        [
+            ask(0, (0, 1100, 0, 0), head(None), one(1, "5m")),
+            ask(10, (1100, 100, 0, 0), head("1h"), one(1), one(2, "5m")),
+            ask(20, (0, 0, 1000, 100), head("1h"), one(9)),
+        ],
+    ),
+    (
+        "an hour's marker on a 5m entry keeps its 5m",
+        Rules(),
+        [ask(0, (0, 1000, 0, 0), head("5m")), ask(10, (1000, 0, 0, 0), head("1h")), ask(10 + LIMIT, (0, 0, 1000, 0), head("1h"))],
+    ),
+    ("one token short of the minimum", Rules(minimum=1001), [ask(n, (0, 0, 0, 1000), head()) for n in (0, 10)]),
+    ("at the minimum", Rules(minimum=1000), [ask(0, (0, 1000, 0, 0), head()), ask(10, (1000, 0, 0, 0), head())]),
+    (
+        "the minimum counts all in front",
+        Rules(minimum=1001),
+        [ask(0, (0, 1100, 0, 0), head(), one(1, "5m")), ask(10, (0, 1100, 0, 0), head(), one(2, "5m"))],
+    ),
+    (
+        "below the model's own minimum",
+        Rules(),
+        [Sent(body(head()) | {"model": "claude-opus-4-8"}, n, usage=(0, 0, 0, 1000)) for n in (0, 10)],
+    ),
+    ("another lane", Rules(), [ask(0, (0, 1000, 0, 0), head()), ask(10, (0, 1000, 0, 0), head(), tool_choice={"type": "any"})]),
+    (
+        "automatic marker",
+        Rules(),
+        [
+            ask(0, (0, 0, 1000, 0), head(None), cache_control={"type": "ephemeral", "ttl": "1h"}),
+            ask(10, (1000, 100, 0, 0), head(None), one(1), cache_control={"type": "ephemeral"}),
+        ],
+    ),
+    (
+        "automatic marker walks back",
+        Rules(),
+        [ask(0, (0, 1000, 0, size(THINKING)), head(None), THINKING, cache_control={"type": "ephemeral"})],
+    ),
+    (
+        "automatic marker passes an empty text",
+        Rules(),
+        [ask(0, (0, 1000, 0, 25), head(None), {"type": "text", "text": ""}, cache_control={"type": "ephemeral"})],
+    ),
+    (
+        "string as block",
+        Rules(),
+        [
+            Sent(
+                {
+                    "model": "claude-opus-5-5",
+                    "system": [head()],
+                    "messages": [{"role": "user", "content": [sized("u", 40)]}],
+                    "cache_control": {"type": "ephemeral"},
+                },
+                0,
+                usage=(0, 1040, 0, 0),
+            ),
+            Sent(
+                {
+                    "model": "claude-opus-5-5",
+                    "system": [head(None)],
+                    "messages": [{"role": "user", "content": sized("u", 40)["text"]}, {"role": "user", "content": [one(1, "5m")]}],
+                },
+                10,
+                usage=(1040, 100, 0, 0),
+            ),
+        ],
+    ),
 ]
 
 
@@ -140,8 +299,9 @@ class Bills(unittest.TestCase):
                 with self.subTest(name, slot=slot):
                     last = sent[-1]
                     assert last.usage is not None
-                    usage = tuple(tokens + (at == slot) for at, tokens in enumerate(last.usage))
-                    found = bill(capture(*sent[:-1], dataclasses.replace(last, usage=usage)), rules, BYTES)
+                    read, short, long, plain = (tokens + (at == slot) for at, tokens in enumerate(last.usage))
+                    wrong = dataclasses.replace(last, usage=(read, short, long, plain))
+                    found = bill(capture(*sent[:-1], wrong), rules, BYTES)
                     self.assertEqual([len(one.findings) for one in found], [0] * (len(sent) - 1) + [1])
 
     def test_without_a_token_rule_the_same_bills_hold(self) -> None:
@@ -150,25 +310,68 @@ class Bills(unittest.TestCase):
                 self.assertEqual([one.findings for one in bill(capture(*sent), rules)], [[]] * len(sent))
 
     def test_without_a_token_rule_wrong_bills_are_found(self) -> None:
-        first = Sent(body(head(), one(1, "5m")), 0, usage=(0, 1100, 0, 0))
+        first = ask(0, (0, 1100, 0, 0), head(), one(1, "5m"))
         later = body(head(), one(1), one(2, "5m"), one(3))
         for name, usage in [
-            ("nothing read", (0, 1200, 0, 100)), ("less read", (1000, 200, 0, 100)), ("more read", (1150, 50, 0, 100)), ("nothing written", (1100, 0, 0, 200)),
-            ("written for an hour", (1100, 0, 100, 100)), ("no input", (1100, 200, 0, 0)), ("shrunk", (1100, -100, 0, 200)),
+            ("nothing read", (0, 1200, 0, 100)),
+            ("less read", (1000, 200, 0, 100)),
+            ("more read", (1150, 50, 0, 100)),
+            ("nothing written", (1100, 0, 0, 200)),
+            ("written for an hour", (1100, 0, 100, 100)),
+            ("no input", (1100, 200, 0, 0)),
+            ("shrunk", (1100, -100, 0, 200)),
         ]:
             with self.subTest(name):
                 self.assertTrue(bill(capture(first, Sent(later, 10, usage=usage)), Rules())[1].findings)
         self.assertEqual(bill(capture(first, Sent(later, 10, usage=(1100, 100, 0, 100))), Rules())[1].findings, [])
 
+    def test_a_few_tokens_behind_the_last_marker_are_the_providers(self) -> None:
+        sent = [ask(0, (0, 1000, 0, 3), head()), ask(10, (1000, 100, 0, 3), head(None), one(1, "5m"))]
+        self.assertEqual([bill.findings for bill in bill(capture(*sent), Rules())], [[], []])
+
+    def test_without_a_split_of_the_writes_the_hour_is_not_judged(self) -> None:
+        requests = capture(ask(0, (0, 1100, 0, 0), head("1h"), one(1, "5m")))
+        assert requests[0].usage is not None
+        self.assertTrue(bill(requests, Rules())[0].findings)
+        del requests[0].usage["cache_creation"]
+        self.assertEqual(bill(requests, Rules())[0].findings, [])
+
+    def test_sizes_between_and_behind_what_is_known(self) -> None:
+        blocks = [sized("a", 99), sized("b", 199, "5m"), sized("c", 299), sized("d", 399)]
+        first, later = capture(ask(0, (0, 30, 0, 30), *blocks[:3]), ask(10, None, *blocks))
+        self.assertEqual(Sizes(None, [first]).prefixes(later), [0, 10, 30, 60, 100])
+        self.assertEqual(Sizes(None).prefixes(later), [0, 25, 75, 150, 250])
+        self.assertEqual(Sizes(BYTES, [first]).prefixes(later), [0, 99, 298, 597, 996])
+
+    def test_minimum_of_a_model(self) -> None:
+        for model, least in [
+            ("claude-opus-5-5", 512),
+            ("claude-sonnet-4-6", 1024),
+            ("claude-opus-4-7", 2048),
+            ("claude-haiku-4-5-20251001", 4096),
+        ]:
+            self.assertEqual(Rules().least(model), least)
+        self.assertEqual(Rules(minimum=0).least("any"), 0)
+
     def test_tokens_are_rounded_up_for_each_block(self) -> None:
-        sent = Sent(body(sized("é", 1000, "5m"), one(1)), 0, usage=(0, 286, 0, 29))
+        sent = ask(0, (0, 286, 0, 29), sized("é", 1000, "5m"), one(1))
         self.assertEqual(bill(capture(sent), Rules(minimum=1), counter("chars:3.5"))[0].findings, [])
-        sent = Sent(body(sized("é", 1000, "5m"), one(1)), 0, usage=(0, 1001, 0, 100))
+        sent = ask(0, (0, 1001, 0, 100), sized("é", 1000, "5m"), one(1))
         self.assertEqual(bill(capture(sent), Rules(minimum=1), counter("bytes:1"))[0].findings, [])
 
     def test_models_by_longest_name(self) -> None:
-        for model, price in [("claude-opus-5-5", "4"), ("claude-opus-5", "5"), ("claude-opus-5-5-20260901", "4"), ("claude-opus-5-20260401", "5"), ("anthropic/claude-opus-4-1", "15"),
-                             ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "3"), ("claude-haiku-4-5@20251001", "1"), ("claude-fable-5-2", "8"), ("claude-opus-55", None), ("gpt-6", None)]:
+        for model, price in [
+            ("claude-opus-5-5", "4"),
+            ("claude-opus-5", "5"),
+            ("claude-opus-5-5-20260901", "4"),
+            ("claude-opus-5-20260401", "5"),
+            ("anthropic/claude-opus-4-1", "15"),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "3"),
+            ("claude-haiku-4-5@20251001", "1"),
+            ("claude-fable-5-2", "8"),
+            ("claude-opus-55", None),
+            ("gpt-6", None),
+        ]:
             with self.subTest(model):
                 row = of_model(PRICE_OF, model)
                 self.assertEqual(row and row.split()[0], price)
@@ -177,37 +380,65 @@ class Bills(unittest.TestCase):
 class Perfect(unittest.TestCase):
     # name, requests, actual and perfect cost in input-token units
     CASES: list[tuple[str, list[Sent], str, str]] = [
-        ("kept", [Sent(body(head(None), one(1, "5m")), 0, usage=(0, 1100, 0, 0)), Sent(body(head(None), one(1), one(2, "5m")), 10, usage=(1100, 100, 0, 0))],
-         "1610", "1610"),
-        ("an hour", [Sent(body(head("1h"), one(1, "5m")), 0, usage=(0, 100, 1000, 0)), Sent(body(head("1h"), one(1, "5m")), 10, usage=(1100, 0, 0, 0))], "2235", "2235"),
-        ("a note in front changed", [Sent(body(one(1), head()), 0, usage=(0, 1100, 0, 0)), Sent(body(one(2), head()), 10, usage=(0, 1100, 0, 0))], "2750", "1600"),
-        ("expired", [Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head()), LIMIT, usage=(0, 1000, 0, 0))], "2500", "1350"),
-        ("the same text twice is two positions", [Sent(body(head(), head()), 0, usage=(0, 2000, 0, 0))], "2500", "2500"),
-        ("no marker at all", [Sent(body(head(None)), n, usage=(0, 0, 0, 1000)) for n in (0, 1)], "2000", "1350"),
-        ("below the minimum", [Sent(body(one(1, "5m")), n, usage=(0, 0, 0, 100)) for n in (0, 1)], "200", "200"),
-        ("another lane", [Sent(body(head()), 0, usage=(0, 1000, 0, 0)), Sent(body(head(), speed="fast"), 1, usage=(0, 1000, 0, 0))], "2500", "2500"),
-        ("a refused request has written nothing", [Sent(body(head()), 0, status=529, first_byte=None), Sent(body(head()), 1, usage=(0, 1000, 0, 0))], "1250", "1250"),
+        (
+            "kept",
+            [ask(0, (0, 1100, 0, 0), head(None), one(1, "5m")), ask(10, (1100, 100, 0, 0), head(None), one(1), one(2, "5m"))],
+            "1610",
+            "1610",
+        ),
+        (
+            "an hour",
+            [ask(0, (0, 100, 1000, 0), head("1h"), one(1, "5m")), ask(10, (1100, 0, 0, 0), head("1h"), one(1, "5m"))],
+            "2235",
+            "2235",
+        ),
+        ("a note in front changed", [ask(0, (0, 1100, 0, 0), one(1), head()), ask(10, (0, 1100, 0, 0), one(2), head())], "2750", "1600"),
+        ("expired", [ask(0, (0, 1000, 0, 0), head()), ask(LIMIT, (0, 1000, 0, 0), head())], "2500", "1350"),
+        ("the same text twice is two positions", [ask(0, (0, 2000, 0, 0), head(), head())], "2500", "2500"),
+        ("no marker at all", [ask(n, (0, 0, 0, 1000), head(None)) for n in (0, 1)], "2000", "1350"),
+        ("below the minimum", [ask(n, (0, 0, 0, 100), one(1, "5m")) for n in (0, 1)], "200", "200"),
+        ("at the minimum", [ask(n, ((0, 512, 0, 0), (512, 0, 0, 0))[n], sized("a", 512, "5m")) for n in (0, 1)], "691.2", "691.2"),
+        ("without a usage", [ask(0, None, head()), ask(1, (0, 1000, 0, 0), head())], "1250", "100"),
+        ("another lane", [ask(0, (0, 1000, 0, 0), head()), ask(1, (0, 1000, 0, 0), head(), speed="fast")], "2500", "2500"),
+        (
+            "a refused request has written nothing",
+            [ask(0, None, head(), status=529, first_byte=None), ask(1, (0, 1000, 0, 0), head())],
+            "1250",
+            "1250",
+        ),
     ]
 
     def test_costs_made_by_hand(self) -> None:
         for name, sent, actual, best in self.CASES:
             with self.subTest(name):
                 ideals = perfect(capture(*sent), Rules(), lambda *_: UNITS, BYTES)
-                self.assertEqual((sum(one.actual for one in ideals), sum(one.perfect for one in ideals)), (Fraction(actual), Fraction(best)))
+                self.assertEqual(
+                    (sum(one.actual for one in ideals), sum(one.perfect for one in ideals)), (Fraction(actual), Fraction(best))
+                )
+                self.assertEqual(sum(one.uncached for one in ideals), sum(sum(request.usage) for request in sent if request.usage))
 
     def test_totals_alone_give_the_same_for_a_growing_conversation(self) -> None:
-        for name, sent, actual, best in self.CASES[:2] + self.CASES[3:]:
+        for name, sent, _, best in self.CASES[:2] + self.CASES[3:]:
             with self.subTest(name):
                 ideals = perfect(capture(*sent), Rules(), lambda *_: UNITS)
                 self.assertAlmostEqual(float(sum(one.perfect for one in ideals)), float(best), delta=2)
 
     def test_dollars(self) -> None:
         # model, prompt, read, 5m write, 1h write, input of a million tokens each
-        for model, total, row in [("claude-opus-5-5", 1, "0.2 5 8 4"), ("claude-fable-5-1", 1, "0.25 12.5 20 10"), ("claude-haiku-5-5", 100_000, "0.01 0.125 0.2 0.1"),
-                                  ("claude-haiku-5-5", 100_001, "0.05 0.625 1 0.5"), ("claude-sonnet-4-5", 200_001, "0.6 7.5 12 6"), ("claude-sonnet-4-6", 900_000, "0.3 3.75 6 3")]:
+        for model, total, row in [
+            ("claude-opus-5-5", 1, "0.2 5 8 4"),
+            ("claude-fable-5-1", 1, "0.25 12.5 20 10"),
+            ("claude-haiku-5-5", 100_000, "0.01 0.125 0.2 0.1"),
+            ("claude-haiku-5-5", 100_001, "0.05 0.625 1 0.5"),
+            ("claude-sonnet-4-5", 200_001, "0.6 7.5 12 6"),
+            ("claude-sonnet-4-6", 900_000, "0.3 3.75 6 3"),
+        ]:
             with self.subTest(model, total=total):
                 prices = price_list(model, total)
-                self.assertEqual([one * 1_000_000 for one in (prices.read, prices.write_5m, prices.write_1h, prices.input)], [Fraction(one) for one in row.split()])
+                self.assertEqual(
+                    [one * 1_000_000 for one in (prices.read, prices.write_5m, prices.write_1h, prices.input)],
+                    [Fraction(one) for one in row.split()],
+                )
 
     def test_price_rows_keep_their_multiples(self) -> None:
         for model, row in PRICE_OF.items():
