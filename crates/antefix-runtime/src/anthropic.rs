@@ -1,0 +1,241 @@
+//! Sends a request to a server that speaks the Messages API and puts its streamed answer together.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use antefix_http::HttpError;
+use antefix_http::capture::{Answer, Capture, Meta};
+use antefix_http::client::{Client, Incoming, Outgoing, Secret, retry_after};
+use antefix_session::conversation::ComposedBody;
+use antefix_session::event::{ResponseEnd, ResponseFacts};
+use antefix_session::record::Millis;
+use antefix_tools::Cancellation;
+use antefix_wire::assemble::{Assembler, Delta};
+use antefix_wire::json::Body;
+use antefix_wire::sse::Parser;
+
+use crate::clock;
+use crate::socket::SocketDigest;
+
+/// How requests are authenticated.
+#[derive(Clone, Debug)]
+pub enum Credential {
+    /// Sent as `x-api-key`.
+    ApiKey(Secret),
+    /// Sent as `authorization: Bearer`.
+    Bearer(Secret),
+}
+
+/// A Messages API server with what is needed to ask it.
+pub struct Anthropic {
+    client: Client,
+    credential: Credential,
+    betas: Vec<String>,
+    capture: Option<Capture>,
+    digest: Arc<Mutex<SocketDigest>>,
+}
+
+/// Version of the Messages API, as sent with each request.
+const API_VERSION: &str = "2023-06-01";
+
+/// Bytes of an error's body that are read at most.
+const ERROR_LIMIT: usize = 1 << 20;
+
+impl Anthropic {
+    /// A server with its credential and the betas to name, in this order.
+    pub fn new(client: Client, credential: Credential, betas: Vec<String>) -> Self {
+        Self { client, credential, betas, capture: None, digest: Arc::default() }
+    }
+
+    /// Writes each body as sent, and what came of it, into `folder`.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or read.
+    pub fn capture(&mut self, folder: &Path) -> std::io::Result<()> {
+        self.capture = Some(Capture::open(folder)?);
+        Ok(())
+    }
+
+    /// Bytes hashed at the socket so far.
+    pub fn hashed(&self) -> u64 {
+        self.digest.lock().unwrap_or_else(PoisonError::into_inner).hashed()
+    }
+
+    /// Sends a body and reads the answer to its end. `on_delta` sees each part as it comes; `stop` ends the
+    /// exchange early, keeping what has arrived.
+    pub async fn send(
+        &self,
+        body: ComposedBody,
+        stop: &Cancellation,
+        mut on_delta: impl FnMut(Delta),
+    ) -> ResponseEnd {
+        let exchange = Exchange { at: clock::now(), number: self.capture_body(&body) };
+        let digest = Arc::clone(&self.digest);
+        digest.lock().unwrap_or_else(PoisonError::into_inner).begin();
+        let observer = Arc::clone(&digest);
+        let expected = body.digest;
+        let outgoing = self.request(body).observed(move |piece| {
+            observer.lock().unwrap_or_else(PoisonError::into_inner).piece(piece);
+        });
+        let end = tokio::select! {
+            biased;
+            () = stop.cancelled() => cut_before_answer(),
+            answer = self.client.send(outgoing) => match answer {
+                Ok(incoming) => {
+                    let sent = digest.lock().unwrap_or_else(PoisonError::into_inner).finish();
+                    // An error may come before the body has left; an answer never does.
+                    if sent == expected || incoming.status != 200 {
+                        read_answer(incoming, stop, &mut on_delta).await
+                    } else {
+                        let error = "the bytes handed to the connection are not those of the composed body";
+                        ResponseEnd::Unreachable { error: error.to_owned(), retryable: false }
+                    }
+                }
+                Err(error) => unreachable_end(&error),
+            },
+        };
+        self.capture_end(&exchange, &end);
+        end
+    }
+
+    fn request(&self, body: ComposedBody) -> Outgoing {
+        let outgoing = Outgoing::post("/v1/messages", body.chunks)
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream")
+            .header("anthropic-version", API_VERSION)
+            .header("user-agent", concat!("antefix/", env!("CARGO_PKG_VERSION")));
+        let outgoing = match &self.credential {
+            Credential::ApiKey(key) => outgoing.secret("x-api-key", key.clone()),
+            Credential::Bearer(token) => {
+                outgoing.secret("authorization", Secret::new(format!("Bearer {}", token.expose())))
+            }
+        };
+        if self.betas.is_empty() { outgoing } else { outgoing.header("anthropic-beta", self.betas.join(",")) }
+    }
+
+    fn capture_body(&self, body: &ComposedBody) -> Option<u64> {
+        self.capture.as_ref()?.body(&body.chunks).ok()
+    }
+
+    fn capture_end(&self, exchange: &Exchange, end: &ResponseEnd) {
+        let (Some(capture), Some(number)) = (&self.capture, exchange.number) else { return };
+        let (facts, answer) = match end {
+            ResponseEnd::Message { message, response, .. } => {
+                let usage =
+                    message.usage_json.as_ref().map(|usage| String::from_utf8_lossy(usage).into_owned());
+                (Some(response), Answer { usage, message_id: message.message_id.clone() })
+            }
+            ResponseEnd::Rejected { response, .. } => (Some(response), Answer::default()),
+            ResponseEnd::Unreachable { .. } => (None, Answer::default()),
+        };
+        let mut headers = vec![("anthropic-version".to_owned(), API_VERSION.to_owned())];
+        if !self.betas.is_empty() {
+            headers.push(("anthropic-beta".to_owned(), self.betas.join(",")));
+        }
+        // A capture is for looking at; the request stands without it.
+        let _ = capture.meta(
+            number,
+            &Meta {
+                at_ms: exchange.at.0,
+                first_byte_at_ms: facts.and_then(|facts| facts.first_byte).map(|at| at.0),
+                method: "POST",
+                path: "/v1/messages",
+                headers: &headers,
+                status: facts.map(|facts| facts.status),
+                answer,
+            },
+        );
+    }
+}
+
+struct Exchange {
+    at: Millis,
+    number: Option<u64>,
+}
+
+async fn read_answer(
+    mut incoming: Incoming,
+    stop: &Cancellation,
+    on_delta: &mut impl FnMut(Delta),
+) -> ResponseEnd {
+    let mut facts = facts_of(&incoming);
+    if incoming.status != 200 {
+        return rejected(incoming, facts).await;
+    }
+    if !incoming.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
+        let kind = incoming.header("content-type").unwrap_or("nothing").to_owned();
+        let error = format!("the server answered with `{kind}` where an event stream was asked for");
+        return ResponseEnd::Unreachable { error, retryable: false };
+    }
+    let mut parser = Parser::new();
+    let mut assembler = Assembler::new();
+    let cut = loop {
+        let chunk = tokio::select! {
+            biased;
+            () = stop.cancelled() => break Some("interrupted".to_owned()),
+            chunk = incoming.chunk() => chunk,
+        };
+        let bytes = match chunk {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => break None,
+            Err(error) => break Some(error.to_string()),
+        };
+        facts.first_byte.get_or_insert_with(clock::now);
+        let events = match parser.push(&bytes) {
+            Ok(events) => events,
+            Err(error) => break Some(format!("the stream is malformed: {error}")),
+        };
+        let mut broken = None;
+        for event in &events {
+            match assembler.event(event) {
+                Ok(deltas) => deltas.into_iter().for_each(&mut *on_delta),
+                Err(error) => broken = Some(format!("the stream is malformed: {error}")),
+            }
+        }
+        if broken.is_some() {
+            break broken;
+        }
+    };
+    let message = Box::new(assembler.finish());
+    // What follows the end of the message is of no account.
+    let cut = cut.filter(|_| !message.complete);
+    ResponseEnd::Message { message, response: facts, cut }
+}
+
+fn facts_of(incoming: &Incoming) -> ResponseFacts {
+    let quota = incoming.headers.iter().filter(|(name, _)| name.starts_with("anthropic-ratelimit-")).cloned();
+    ResponseFacts {
+        status: incoming.status,
+        request_id: incoming.header("request-id").map(str::to_owned),
+        first_byte: None,
+        quota: quota.collect(),
+    }
+}
+
+async fn rejected(mut incoming: Incoming, mut response: ResponseFacts) -> ResponseEnd {
+    let retry_after = retry_after(&incoming.headers, clock::system_time());
+    let retry_after = retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    let body = incoming.read_up_to(ERROR_LIMIT).await.map(|(body, _)| body).unwrap_or_default();
+    response.first_byte = Some(clock::now());
+    let shown = String::from_utf8_lossy(&body).into_owned();
+    let parsed = Body::parse(body).ok();
+    let text = |pointer: &str| {
+        let node = parsed.as_ref()?.root().pointer(pointer)?;
+        Some(node.str()?.into_owned())
+    };
+    ResponseEnd::Rejected {
+        kind: text("/error/type").unwrap_or_else(|| "error".to_owned()),
+        message: text("/error/message").unwrap_or(shown),
+        retry_after,
+        response,
+    }
+}
+
+fn unreachable_end(error: &HttpError) -> ResponseEnd {
+    let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    ResponseEnd::Unreachable { error: format!("{error}{hint}"), retryable: error.retryable }
+}
+
+fn cut_before_answer() -> ResponseEnd {
+    ResponseEnd::Unreachable { error: "interrupted".to_owned(), retryable: true }
+}

@@ -1,0 +1,238 @@
+//! Does what a session's state machine asks: appends, sends, runs tools, waits.
+
+mod calls;
+
+pub use calls::{file_table, source_block};
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use antefix_session::event::{Command, Event, SessionEvent};
+use antefix_session::machine::{Session, SessionError};
+use antefix_session::record::{AttemptId, EndReason, LaneRecord, Millis};
+use antefix_tools::{Cancellation, Context, Executor};
+use antefix_wire::assemble::Delta;
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::anthropic::Anthropic;
+use crate::clock;
+use crate::store::{AppendError, Durability, TranscriptStore};
+
+/// Why a turn could not be brought to an end. The session on disk is intact: opening it again goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// A record could not be written; nothing that relies on it was sent.
+    #[error("the transcript could not be written, so nothing was sent: {0}")]
+    Append(#[from] AppendError),
+    /// The state machine was used out of order.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+/// Something to show while a turn runs.
+#[derive(Debug)]
+pub enum Shown<'a> {
+    /// Something happened in the session.
+    Event(&'a SessionEvent),
+    /// A part of the reply arrived.
+    Delta(&'a Delta),
+    /// A running call printed something.
+    Progress {
+        /// The call's id.
+        call: &'a str,
+        /// What it printed.
+        text: &'a str,
+    },
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnEnd {
+    /// Why it ended.
+    pub reason: EndReason,
+    /// What went wrong or was decided, in words.
+    pub message: Option<String>,
+}
+
+/// One session at work: its machine, its transcript, its tools and its provider.
+pub struct Agent<S> {
+    session: Session,
+    store: S,
+    executor: Executor,
+    context: Context,
+    provider: Arc<Anthropic>,
+}
+
+impl<S: TranscriptStore> Agent<S> {
+    /// Puts a session to work.
+    pub fn new(
+        session: Session,
+        store: S,
+        executor: Executor,
+        context: Context,
+        provider: Anthropic,
+    ) -> Self {
+        Self { session, store, executor, context, provider: Arc::new(provider) }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The provider.
+    pub fn provider(&self) -> &Anthropic {
+        &self.provider
+    }
+
+    /// Opens a lane.
+    ///
+    /// # Errors
+    /// [`DriverError`] if its record cannot be written or a turn is running.
+    pub fn open_lane(&mut self, lane: LaneRecord) -> Result<(), DriverError> {
+        let commands = self.session.open_lane(lane, clock::now())?;
+        self.append_all(commands)
+    }
+
+    /// Goes back to in front of a turn.
+    ///
+    /// # Errors
+    /// [`DriverError`] if there is no such turn or the record cannot be written.
+    pub fn rewind(&mut self, turn: u64) -> Result<(), DriverError> {
+        let commands = self.session.step(Event::Rewind { turn }, clock::now())?;
+        self.append_all(commands)
+    }
+
+    /// Runs one turn of the user to its end. Each message on `interrupts` asks once for it to stop.
+    ///
+    /// # Errors
+    /// [`DriverError`] if a record cannot be written; the session must be opened again then.
+    pub async fn prompt(
+        &mut self,
+        blocks: Vec<Bytes>,
+        interrupts: &mut mpsc::UnboundedReceiver<()>,
+        mut show: impl FnMut(Shown<'_>),
+    ) -> Result<TurnEnd, DriverError> {
+        let commands = self.session.step(Event::Prompt(blocks), clock::now())?;
+        let mut turn = Running::new(commands);
+        loop {
+            while let Some(command) = turn.queue.pop_front() {
+                if let Some(end) = self.command(command, &mut turn, &mut show)? {
+                    return Ok(end);
+                }
+            }
+            let event = tokio::select! {
+                biased;
+                Some(()) = interrupts.recv() => Event::Interrupt,
+                Some(message) = turn.inbox.recv() => match message {
+                    Inbox::Delta(delta) => {
+                        show(Shown::Delta(&delta));
+                        continue;
+                    }
+                    Inbox::Progress { call, text } => {
+                        show(Shown::Progress { call: &call, text: &text });
+                        continue;
+                    }
+                    Inbox::Event(event) => *event,
+                },
+                () = sleep_until(turn.due) => {
+                    turn.due = None;
+                    Event::Due
+                }
+            };
+            turn.queue.extend(self.session.step(event, clock::now())?);
+        }
+    }
+
+    fn command(
+        &mut self,
+        command: Command,
+        turn: &mut Running,
+        show: &mut impl FnMut(Shown<'_>),
+    ) -> Result<Option<TurnEnd>, DriverError> {
+        match command {
+            Command::Append { .. } => self.append(command)?,
+            Command::Send { attempt, body } => self.send(attempt, body, turn),
+            Command::Run(calls) => self.run(calls, turn),
+            Command::Wait(due) => turn.due = Some(due),
+            Command::StopRequest | Command::StopCalls => turn.stop.cancel(),
+            Command::Emit(event) => {
+                show(Shown::Event(&event));
+                if let SessionEvent::TurnEnded { reason, message, .. } = event {
+                    return Ok(Some(TurnEnd { reason, message }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn append_all(&mut self, commands: Vec<Command>) -> Result<(), DriverError> {
+        commands.into_iter().try_for_each(|command| self.append(command))
+    }
+
+    fn append(&mut self, command: Command) -> Result<(), DriverError> {
+        let Command::Append { entries, durable } = command else { return Ok(()) };
+        let objects: Vec<Vec<u8>> = entries.iter().map(antefix_session::record::Entry::encode).collect();
+        let durability =
+            if durable { Durability::Durable { at_ms: clock::now().0 } } else { Durability::Buffered };
+        self.store.append(self.store.head(), &objects, durability)?;
+        Ok(())
+    }
+
+    fn send(
+        &self,
+        attempt: AttemptId,
+        body: antefix_session::conversation::ComposedBody,
+        turn: &mut Running,
+    ) {
+        turn.stop = Cancellation::new();
+        let (provider, outbox, stop) = (Arc::clone(&self.provider), turn.outbox.clone(), turn.stop.clone());
+        turn.tasks.spawn(async move {
+            let deltas = outbox.clone();
+            // The turn may be gone; what is sent to it then is of no interest.
+            let end = provider.send(body, &stop, |delta| drop(deltas.send(Inbox::Delta(delta)))).await;
+            drop(outbox.send(Inbox::Event(Box::new(Event::Response { attempt, end }))));
+        });
+    }
+}
+
+/// What a turn is waiting for.
+struct Running {
+    queue: VecDeque<Command>,
+    inbox: mpsc::UnboundedReceiver<Inbox>,
+    outbox: mpsc::UnboundedSender<Inbox>,
+    /// Ended with the turn.
+    tasks: JoinSet<()>,
+    stop: Cancellation,
+    due: Option<Millis>,
+}
+
+enum Inbox {
+    Delta(Delta),
+    Progress { call: String, text: String },
+    Event(Box<Event>),
+}
+
+impl Running {
+    fn new(commands: Vec<Command>) -> Self {
+        let (outbox, inbox) = mpsc::unbounded_channel();
+        Self {
+            queue: commands.into(),
+            inbox,
+            outbox,
+            tasks: JoinSet::new(),
+            stop: Cancellation::new(),
+            due: None,
+        }
+    }
+}
+
+async fn sleep_until(due: Option<Millis>) {
+    match due {
+        Some(due) => tokio::time::sleep(Duration::from_millis(due.0.saturating_sub(clock::now().0))).await,
+        None => std::future::pending().await,
+    }
+}

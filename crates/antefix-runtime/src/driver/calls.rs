@@ -1,0 +1,111 @@
+use std::path::PathBuf;
+
+use antefix_session::closure::text_block;
+use antefix_session::conversation::{Call, Conversation};
+use antefix_session::event::{Event, Returned};
+use antefix_tools::{Cancellation, Content, FileFact, FileTable, Output, ProgressKind, Scope};
+use antefix_wire::json::{Body, Node, write_string};
+use bytes::Bytes;
+
+use super::{Agent, Inbox, Running};
+use crate::store::TranscriptStore;
+
+impl<S: TranscriptStore> Agent<S> {
+    /// Starts the calls; each result comes back as soon as it is there.
+    pub(super) fn run(&self, calls: Vec<Call>, turn: &mut Running) {
+        turn.stop = Cancellation::new();
+        let progress = turn.outbox.clone();
+        let context = self.context.clone().with_cancellation(turn.stop.clone()).with_progress(move |news| {
+            if let ProgressKind::Text(text) = news.kind {
+                drop(progress.send(Inbox::Progress { call: news.call_id.to_string(), text }));
+            }
+        });
+        let (executor, outbox) = (self.executor.clone(), turn.outbox.clone());
+        let batch: Vec<_> = calls.iter().map(tool_call).collect();
+        turn.tasks.spawn(async move {
+            let give = |index: usize, output: &Output| {
+                if let Some(call) = calls.get(index) {
+                    let event = Event::Returned { call: call.id.clone(), output: returned(output) };
+                    drop(outbox.send(Inbox::Event(Box::new(event))));
+                }
+            };
+            executor.run_each(&context, batch, give).await;
+        });
+    }
+}
+
+/// The files the model has seen, from the results on record.
+pub fn file_table(conversation: &Conversation) -> FileTable {
+    let table = FileTable::default();
+    for result in conversation.results().values() {
+        let Ok(body) = Body::parse(result.facts.to_vec()) else { continue };
+        for fact in body.root().items().filter_map(read_fact) {
+            table.apply(&fact);
+        }
+    }
+    table
+}
+
+fn tool_call(call: &Call) -> antefix_tools::Call {
+    // INVARIANT: the input is a span of a message that was scanned.
+    let input = Body::parse(call.input.to_vec()).or_else(|_| Body::parse(*b"{}"));
+    #[allow(clippy::expect_used)]
+    let input = input.expect("an empty object is JSON");
+    antefix_tools::Call { id: call.id.clone(), name: call.name.clone(), input }
+}
+
+fn returned(output: &Output) -> Returned {
+    Returned {
+        content: output.content.iter().map(content_block).collect(),
+        is_error: output.is_error,
+        facts: write_facts(&output.facts),
+    }
+}
+
+fn content_block(content: &Content) -> Bytes {
+    match content {
+        Content::Text(text) => text_block(text),
+        Content::Image { media_type, base64 } => source_block("image", media_type, base64),
+        Content::Document { media_type, base64 } => source_block("document", media_type, base64),
+    }
+}
+
+/// An image or a document as a content block.
+pub fn source_block(kind: &str, media_type: &str, base64: &str) -> Bytes {
+    let mut out = format!(r#"{{"type":"{kind}","source":{{"type":"base64","media_type":"#).into_bytes();
+    write_string(&mut out, media_type);
+    out.extend_from_slice(br#","data":"#);
+    write_string(&mut out, base64);
+    out.extend_from_slice(b"}}");
+    out.into()
+}
+
+fn write_facts(facts: &[FileFact]) -> Bytes {
+    let mut out = vec![b'['];
+    for (index, fact) in facts.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"path\":");
+        write_string(&mut out, &fact.path.to_string_lossy());
+        out.extend_from_slice(b",\"digest\":");
+        write_string(&mut out, &fact.digest);
+        let (size, mtime, scope) = (fact.size, fact.mtime_ns, fact.scope.name());
+        out.extend_from_slice(
+            format!(r#","size":{size},"mtime_ns":"{mtime}","scope":"{scope}"}}"#).as_bytes(),
+        );
+    }
+    out.push(b']');
+    out.into()
+}
+
+fn read_fact(node: Node<'_>) -> Option<FileFact> {
+    let text = |name: &str| Some(node.get(name)?.str()?.into_owned());
+    Some(FileFact {
+        path: PathBuf::from(text("path")?),
+        digest: text("digest")?,
+        size: node.get("size")?.u64()?,
+        mtime_ns: text("mtime_ns")?.parse().ok()?,
+        scope: Scope::from_name(&text("scope")?)?,
+    })
+}

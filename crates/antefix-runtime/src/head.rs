@@ -1,0 +1,172 @@
+//! What stands in front of the messages: the static part all sessions share, and the session's baseline.
+
+mod instructions;
+mod prompt;
+
+pub use instructions::{Instructions, find_instructions};
+pub use prompt::STATIC_PROMPT;
+
+use std::path::{Path, PathBuf};
+
+use antefix_models::{Platform, Rules, Ttl};
+use antefix_session::closure::text_block;
+use antefix_session::record::{LaneRecord, Millis};
+use antefix_session::spend::date;
+use antefix_tools::Registry;
+use antefix_wire::json::write_string;
+use bytes::Bytes;
+
+/// How much the model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Thinking {
+    /// Nothing is said about it; the model's own default.
+    #[default]
+    Default,
+    /// Switched off.
+    Off,
+    /// As much as the model finds right.
+    Adaptive,
+    /// Up to this many tokens.
+    Budget(u64),
+}
+
+/// What a session's head is made of.
+#[derive(Clone, Debug)]
+pub struct HeadSpec {
+    /// Where the model runs.
+    pub platform: Platform,
+    /// The model's name as sent.
+    pub model: String,
+    /// Key, organisation and base URL, digested.
+    pub scope: String,
+    /// `anthropic-beta` values.
+    pub betas: Vec<String>,
+    /// Largest reply in tokens.
+    pub max_tokens: u64,
+    /// Thinking.
+    pub thinking: Thinking,
+    /// `output_config.effort`, if set.
+    pub effort: Option<String>,
+    /// Whether markers are sent, and how long entries live.
+    pub cache: Option<Ttl>,
+    /// In place of the built-in prompt.
+    pub system_prompt: Option<String>,
+    /// Behind the prompt.
+    pub append_system_prompt: Option<String>,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// Instruction files, in the order they are shown.
+    pub instructions: Vec<Instructions>,
+}
+
+/// Version of the contract between the tools' frozen definitions and their dispatch.
+const CONTRACT: u64 = 1;
+
+impl HeadSpec {
+    /// Renders the head; from then on its bytes are the session's.
+    pub fn render(&self, tools: &Registry, now: Millis) -> LaneRecord {
+        let mut prompt = self.system_prompt.clone().unwrap_or_else(|| STATIC_PROMPT.to_owned());
+        if let Some(more) = &self.append_system_prompt {
+            prompt.push_str("\n\n");
+            prompt.push_str(more);
+        }
+        let blocks = [Some(prompt), Some(self.baseline(now))];
+        let blocks: Vec<Bytes> = blocks
+            .into_iter()
+            .flatten()
+            .filter(|text| !text.trim().is_empty())
+            .map(|text| text_block(&text))
+            .collect();
+        LaneRecord {
+            platform: self.platform,
+            model: self.model.clone(),
+            scope: self.scope.clone(),
+            betas: self.betas.clone(),
+            envelope: self.envelope(),
+            tools: array(tools.definitions().map(|definition| definition.json().as_bytes())),
+            static_blocks: blocks.len() as u64 - 1,
+            system: array(blocks.iter().map(AsRef::as_ref)),
+            cache: self.cache,
+            contract: CONTRACT,
+        }
+    }
+
+    fn envelope(&self) -> Bytes {
+        let mut out = b"{\"model\":".to_vec();
+        write_string(&mut out, &self.model);
+        out.extend_from_slice(format!(",\"max_tokens\":{},\"stream\":true", self.max_tokens).as_bytes());
+        match self.thinking {
+            Thinking::Default => {}
+            Thinking::Off => out.extend_from_slice(br#","thinking":{"type":"disabled"}"#),
+            Thinking::Adaptive => out.extend_from_slice(br#","thinking":{"type":"adaptive"}"#),
+            Thinking::Budget(budget) => {
+                out.extend_from_slice(
+                    format!(r#","thinking":{{"type":"enabled","budget_tokens":{budget}}}"#).as_bytes(),
+                );
+            }
+        }
+        if let Some(effort) = &self.effort {
+            out.extend_from_slice(br#","output_config":{"effort":"#);
+            write_string(&mut out, effort);
+            out.push(b'}');
+        }
+        out.push(b'}');
+        out.into()
+    }
+
+    fn baseline(&self, now: Millis) -> String {
+        let mut text = format!(
+            "# This session\nWorking directory: {}\nPlatform: {}\nDate at the start of the session: {}\n",
+            self.cwd.display(),
+            std::env::consts::OS,
+            date(now),
+        );
+        match branch(&self.cwd) {
+            Some(branch) => text.push_str(&format!("Git branch at the start of the session: {branch}\n")),
+            None => text.push_str("Not in a git repository.\n"),
+        }
+        for file in &self.instructions {
+            text.push_str(&format!(
+                "\n# Instructions from {}\n{}\n",
+                file.path.display(),
+                file.text.trim_end()
+            ));
+        }
+        text
+    }
+}
+
+/// Largest reply asked for where nothing is said: what the model allows, but no more than 32,000 tokens.
+pub fn default_max_tokens(rules: &Rules) -> u64 {
+    rules.max_output.0.clamp(1, 32_000)
+}
+
+/// The branch checked out in the repository that holds `cwd`, or the first digits of a detached commit; read from
+/// the repository's files, so that no process is started.
+fn branch(cwd: &Path) -> Option<String> {
+    let dot_git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
+    let folder = if dot_git.is_file() {
+        let text = std::fs::read_to_string(&dot_git).ok()?;
+        dot_git.parent()?.join(text.trim().strip_prefix("gitdir: ")?)
+    } else {
+        dot_git
+    };
+    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    let head = head.trim();
+    Some(match head.strip_prefix("ref: refs/heads/") {
+        Some(branch) => branch.to_owned(),
+        None => head.chars().take(12).collect(),
+    })
+}
+
+fn array<'a>(items: impl Iterator<Item = &'a [u8]>) -> Bytes {
+    let mut out = vec![b'['];
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(item);
+    }
+    out.push(b']');
+    out.into()
+}

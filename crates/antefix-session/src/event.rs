@@ -1,0 +1,225 @@
+//! What goes into a session, what comes out of it, and what the caller is asked to do.
+
+use antefix_models::{Counts, Money, Ttl};
+use antefix_wire::assemble::Assembled;
+use bytes::Bytes;
+
+use crate::conversation::{Call, ComposedBody};
+use crate::record::{AttemptId, EndReason, Entry, Millis, Planned};
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event {
+    /// The user says something: content blocks, each one compact JSON object.
+    Prompt(Vec<Bytes>),
+    /// A request ended.
+    Response {
+        /// Which one.
+        attempt: AttemptId,
+        /// How.
+        end: ResponseEnd,
+    },
+    /// The time of a [`Command::Wait`] has come.
+    Due,
+    /// A tool call returned.
+    Returned {
+        /// The call's id on the wire.
+        call: String,
+        /// What it returned.
+        output: Returned,
+    },
+    /// The user wants the turn to stop.
+    Interrupt,
+    /// The user wants to go on from in front of this turn.
+    Rewind {
+        /// Number of the first turn that is left behind.
+        turn: u64,
+    },
+}
+
+/// What a tool call returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Returned {
+    /// Content blocks, each one compact JSON object.
+    pub content: Vec<Bytes>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// What it learned about files, one compact JSON array.
+    pub facts: Bytes,
+}
+
+/// How a request ended.
+#[derive(Debug)]
+pub enum ResponseEnd {
+    /// A message was streamed, whole or cut.
+    Message {
+        /// What arrived.
+        message: Box<Assembled>,
+        /// What is known of the response apart from its message.
+        response: ResponseFacts,
+        /// Why the stream ended early, if it did.
+        cut: Option<String>,
+    },
+    /// The provider answered with an error.
+    Rejected {
+        /// What is known of the response.
+        response: ResponseFacts,
+        /// The provider's `error.type`.
+        kind: String,
+        /// The provider's message, as it is.
+        message: String,
+        /// How long the provider asks to wait, in milliseconds.
+        retry_after: Option<u64>,
+    },
+    /// No response arrived.
+    Unreachable {
+        /// Why, in words for the user.
+        error: String,
+        /// Whether trying again may help.
+        retryable: bool,
+    },
+}
+
+/// What is known of a response apart from its message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResponseFacts {
+    /// HTTP status.
+    pub status: u16,
+    /// The provider's id of the request.
+    pub request_id: Option<String>,
+    /// When the first byte arrived.
+    pub first_byte: Option<Millis>,
+    /// Quota headers.
+    pub quota: Vec<(String, String)>,
+}
+
+/// Something the caller does, in the order given; if one fails, the later ones are not done.
+#[derive(Debug)]
+pub enum Command {
+    /// Append these records to the transcript.
+    Append {
+        /// The records.
+        entries: Vec<Entry>,
+        /// Whether they must survive a loss of power before the next command is done.
+        durable: bool,
+    },
+    /// Send this request; answered by [`Event::Response`].
+    Send {
+        /// Number of the request.
+        attempt: AttemptId,
+        /// Its body.
+        body: ComposedBody,
+    },
+    /// Run these calls; each is answered by [`Event::Returned`].
+    Run(Vec<Call>),
+    /// Wait until then; answered by [`Event::Due`].
+    Wait(Millis),
+    /// Stop the request in flight; it is still answered by [`Event::Response`].
+    StopRequest,
+    /// Stop the calls that run; they are still answered by [`Event::Returned`].
+    StopCalls,
+    /// Show this.
+    Emit(SessionEvent),
+}
+
+/// One thing to show or to pass on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEvent {
+    /// A turn began.
+    TurnStarted {
+        /// Its number.
+        turn: u64,
+    },
+    /// A request leaves.
+    RequestStarted {
+        /// Its number.
+        attempt: AttemptId,
+        /// Length of the body in bytes.
+        bytes: u64,
+        /// Positions in the body.
+        positions: u64,
+        /// Messages in the body.
+        messages: u64,
+        /// Checked relation to earlier requests.
+        relation: Planned,
+        /// Markers as (position, lifetime).
+        markers: Vec<(u64, Ttl)>,
+    },
+    /// A request was answered.
+    RequestFinished(Box<RequestReport>),
+    /// A request will be made again.
+    Retrying {
+        /// Number of the request that failed.
+        attempt: AttemptId,
+        /// Why it failed.
+        reason: String,
+        /// How long until the next one, in milliseconds.
+        wait: u64,
+    },
+    /// A tool is called.
+    CallStarted(Call),
+    /// A tool call returned.
+    CallFinished {
+        /// The call.
+        call: Call,
+        /// Whether it failed.
+        is_error: bool,
+        /// Text of its result.
+        text: String,
+    },
+    /// Something the user should know.
+    Notice(String),
+    /// A turn is over.
+    TurnEnded {
+        /// Its number.
+        turn: u64,
+        /// Why.
+        reason: EndReason,
+        /// What went wrong or was decided, in words.
+        message: Option<String>,
+    },
+}
+
+/// What a request read, wrote and cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestReport {
+    /// Its number.
+    pub attempt: AttemptId,
+    /// HTTP status.
+    pub status: u16,
+    /// Tokens by billing category; `None` if the provider did not say.
+    pub counts: Option<Counts>,
+    /// What they cost; `None` if the model is unpriced.
+    pub cost: Option<Money>,
+    /// Tokens of the session so far.
+    pub total: Counts,
+    /// Cost of the session so far; `None` if any of it is unpriced.
+    pub total_cost: Option<Money>,
+    /// Whether a prefix was expected to be read.
+    pub expected_read: bool,
+    /// Why the model stopped.
+    pub stop_reason: Option<String>,
+}
+
+impl RequestReport {
+    /// A warning if the request should have read the cache and did not, or read less than half of its input.
+    pub fn warning(&self) -> Option<String> {
+        let counts = self.counts?;
+        if !self.expected_read {
+            return None;
+        }
+        if counts.read.is_zero() {
+            return Some(
+                "nothing was read from the cache although an earlier request wrote this prefix".to_owned(),
+            );
+        }
+        let percent = efficiency_permille(&counts)? / 10;
+        (percent < 50).then(|| format!("only {percent} % of the input was read from the cache"))
+    }
+}
+
+/// Cache read per thousand of input tokens; `None` without input.
+pub fn efficiency_permille(counts: &Counts) -> Option<u64> {
+    let prompt = counts.prompt().0;
+    (prompt > 0).then(|| (u128::from(counts.read.0) * 1000 / u128::from(prompt)) as u64)
+}

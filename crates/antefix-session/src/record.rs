@@ -1,0 +1,296 @@
+//! The records of a transcript: what each line says. The bytes are drawn in `docs/formats/transcript.md`.
+
+mod decode;
+mod encode;
+
+pub use decode::RecordError;
+
+use antefix_models::{Platform, Ttl};
+use bytes::Bytes;
+
+/// Number of a record in its transcript; the header is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct RecordId(pub u64);
+
+/// Milliseconds since the Unix epoch, read by the caller's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Millis(pub u64);
+
+/// Number of a request in its transcript, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct AttemptId(pub u64);
+
+/// The first line of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Name of the session, unique on this machine.
+    pub session: String,
+    /// Working directory of the session.
+    pub cwd: String,
+    /// When the session began.
+    pub created: Millis,
+    /// Version of antefix that wrote the header.
+    pub build: String,
+    /// The session and record this one was forked from.
+    pub forked_from: Option<(String, RecordId)>,
+}
+
+/// A record with its place in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// This record's number.
+    pub id: RecordId,
+    /// The record this one hangs from: the one in front of it, except behind a rewind.
+    pub parent: RecordId,
+    /// When it was written.
+    pub at: Millis,
+    /// What it says.
+    pub record: Record,
+}
+
+/// What a record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// Opens a lane: fixes everything of a request body in front of its messages.
+    Lane(LaneRecord),
+    /// A message of the conversation, frozen as it will be sent.
+    Message(MessageRecord),
+    /// The outcome of one tool call, frozen as the block that will be sent.
+    Result(ResultRecord),
+    /// A request is about to leave.
+    Attempt(AttemptRecord),
+    /// A request ended.
+    Outcome(OutcomeRecord),
+    /// A user's turn begins.
+    Turn {
+        /// Number of the turn, from 1.
+        turn: u64,
+    },
+    /// A user's turn is over.
+    End {
+        /// Number of the turn.
+        turn: u64,
+        /// Why it is over.
+        reason: EndReason,
+    },
+    /// A guard decided something other than to go on.
+    Decision {
+        /// The guard's name.
+        guard: String,
+        /// What it decided, in words for the user.
+        text: String,
+    },
+    /// The conversation goes on from an earlier record, which is this record's parent.
+    Rewind {
+        /// Why.
+        reason: RewindReason,
+    },
+}
+
+/// See [`Record::Lane`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneRecord {
+    /// Where the model runs.
+    pub platform: Platform,
+    /// The model's name as sent.
+    pub model: String,
+    /// Digest of key, organisation and base URL, as hex; equal scope means a shared cache.
+    pub scope: String,
+    /// `anthropic-beta` values, in the order sent.
+    pub betas: Vec<String>,
+    /// Members of the body in front of `tools`, as one compact object.
+    pub envelope: Bytes,
+    /// The tools, as one compact array.
+    pub tools: Bytes,
+    /// The system blocks, as one compact array; the first `static_blocks` are equal for all sessions of a kind.
+    pub system: Bytes,
+    /// Number of leading system blocks that are shared.
+    pub static_blocks: u64,
+    /// Whether markers are sent at all, and how long entries live.
+    pub cache: Option<Ttl>,
+    /// Version of the tools' contract that dispatch keeps to.
+    pub contract: u64,
+}
+
+/// Who a message comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Typed by the user.
+    User,
+    /// Answered by the model.
+    Assistant,
+    /// Tool results, sealed in the order of the calls.
+    Results,
+    /// Put in by the turn-closure table.
+    Closure,
+}
+
+/// See [`Record::Message`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageRecord {
+    /// Who it comes from.
+    pub origin: Origin,
+    /// What is sent.
+    pub content: MessageContent,
+}
+
+/// The content of a [`MessageRecord`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MessageContent {
+    /// The whole message, compact.
+    Fragment(Bytes),
+    /// A user message made of recorded results, in this order, and further blocks behind them.
+    Results {
+        /// The [`Record::Result`]s.
+        results: Vec<RecordId>,
+        /// Further content blocks, each compact.
+        blocks: Vec<Bytes>,
+    },
+}
+
+/// See [`Record::Result`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultRecord {
+    /// The call's id on the wire.
+    pub call: String,
+    /// Name of the tool that ran.
+    pub tool: String,
+    /// Whether the result is an error.
+    pub is_error: bool,
+    /// The `tool_result` block, compact.
+    pub fragment: Bytes,
+    /// What the tool learned about files, as one compact array; empty array if nothing.
+    pub facts: Bytes,
+}
+
+/// Why a request is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A step of the user's turn.
+    Turn,
+}
+
+/// How a request relates to those sent before in its lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planned {
+    /// The first of its lane.
+    First,
+    /// Extends an earlier request, or repeats it.
+    Extends,
+    /// Shares this many leading positions with an earlier request and then goes on differently, as planned.
+    BranchesAt(u64),
+    /// Was let through although it neither extends nor branches as planned.
+    Allowed(u64),
+}
+
+/// See [`Record::Attempt`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptRecord {
+    /// Number of the request.
+    pub attempt: AttemptId,
+    /// Why it is made.
+    pub purpose: Purpose,
+    /// The lane record.
+    pub lane: RecordId,
+    /// Markers as (position, lifetime); positions count tools, system blocks and message blocks from 0.
+    pub markers: Vec<(u64, Ttl)>,
+    /// Number of positions in the body.
+    pub positions: u64,
+    /// blake3 of the body as sent, as hex.
+    pub digest: String,
+    /// Length of the body in bytes.
+    pub bytes: u64,
+    /// Checked relation to earlier requests.
+    pub relation: Planned,
+}
+
+/// See [`Record::Outcome`].
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct OutcomeRecord {
+    /// Which request.
+    pub attempt: AttemptId,
+    /// HTTP status; `None` if no response arrived.
+    pub status: Option<u16>,
+    /// The provider's id of the message.
+    pub message_id: Option<String>,
+    /// The provider's id of the request.
+    pub request_id: Option<String>,
+    /// Why the model stopped.
+    pub stop_reason: Option<String>,
+    /// The usage object as it came, merged over the stream's events.
+    pub usage: Option<Bytes>,
+    /// When the first byte of the response arrived.
+    pub first_byte: Option<Millis>,
+    /// What went wrong, in words for the user.
+    pub error: Option<String>,
+    /// Quota headers of the response, name and value.
+    pub quota: Vec<(String, String)>,
+}
+
+/// Why a turn is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// The model ended it.
+    EndTurn,
+    /// The model met a stop sequence.
+    StopSequence,
+    /// The reply was cut off by the output limit.
+    MaxTokens,
+    /// The reply was cut off by the context window.
+    WindowExceeded,
+    /// The model refused.
+    Refusal,
+    /// The reply held nothing.
+    Empty,
+    /// A guard ended it.
+    Guard,
+    /// The user stopped it.
+    Interrupted,
+    /// The request was rejected.
+    Rejected,
+    /// The provider could not be reached or failed, retries included.
+    Failed,
+}
+
+/// Why a conversation went back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RewindReason {
+    /// The user asked for it.
+    User,
+    /// The provider rejected the request that held what is left behind.
+    Rejected,
+    /// The model refused; the refused turn may not be sent again.
+    Refusal,
+}
+
+macro_rules! words {
+    ($type:ty { $($variant:ident = $word:literal),* $(,)? }) => {
+        impl $type {
+            /// The word that stands for it in a transcript.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+
+            /// Reads the word that stands for it in a transcript.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+words!(Origin { User = "user", Assistant = "assistant", Results = "results", Closure = "closure" });
+words!(Purpose { Turn = "turn" });
+words!(EndReason {
+    EndTurn = "end_turn",
+    StopSequence = "stop_sequence",
+    MaxTokens = "max_tokens",
+    WindowExceeded = "window_exceeded",
+    Refusal = "refusal",
+    Empty = "empty",
+    Guard = "guard",
+    Interrupted = "interrupted",
+    Rejected = "rejected",
+    Failed = "failed",
+});
+words!(RewindReason { User = "user", Rejected = "rejected", Refusal = "refusal" });

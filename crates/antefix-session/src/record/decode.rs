@@ -1,0 +1,205 @@
+use antefix_models::{Platform, Ttl};
+use antefix_wire::json::{Body, Node, ScanError};
+use bytes::Bytes;
+
+use super::encode::FORMAT_VERSION;
+use super::{
+    AttemptId, AttemptRecord, EndReason, Entry, Header, LaneRecord, MessageContent, MessageRecord, Millis,
+    Origin, OutcomeRecord, Planned, Purpose, Record, RecordId, ResultRecord, RewindReason,
+};
+
+/// A line that is not a record of a known format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// The line is not JSON.
+    #[error("the record is not JSON: {0}")]
+    Json(#[from] ScanError),
+    /// The line lacks a member, or the member is of another type.
+    #[error("the record has no usable `{0}`")]
+    Member(&'static str),
+    /// The transcript is of a newer format; a newer antefix reads it.
+    #[error("transcript format {0} is not known to this version")]
+    Version(u64),
+    /// The record is of a kind that a newer antefix wrote.
+    #[error("record kind `{0}` is not known to this version")]
+    Kind(String),
+}
+
+impl Header {
+    /// Reads the header's object.
+    ///
+    /// # Errors
+    /// [`RecordError`] says what is missing or unknown.
+    pub fn decode(object: &[u8]) -> Result<Self, RecordError> {
+        let body = Body::parse(object)?;
+        let node = body.root();
+        if !node.get("antefix").is_some_and(|value| value.is_str("transcript")) {
+            return Err(RecordError::Member("antefix"));
+        }
+        let version = number(node, "version")?;
+        if version > FORMAT_VERSION {
+            return Err(RecordError::Version(version));
+        }
+        let forked_from = match node.get("forked_from") {
+            Some(from) => Some((text(from, "session")?, RecordId(number(from, "record")?))),
+            None => None,
+        };
+        Ok(Self {
+            session: text(node, "session")?,
+            cwd: text(node, "cwd")?,
+            created: Millis(number(node, "created")?),
+            build: text(node, "build")?,
+            forked_from,
+        })
+    }
+}
+
+impl Entry {
+    /// Reads a record's object.
+    ///
+    /// # Errors
+    /// [`RecordError`] says what is missing or unknown.
+    pub fn decode(object: &[u8]) -> Result<Self, RecordError> {
+        let body = Body::parse(object)?;
+        let node = body.root();
+        Ok(Self {
+            id: RecordId(number(node, "id")?),
+            parent: RecordId(number(node, "parent")?),
+            at: Millis(number(node, "at")?),
+            record: decode_record(node)?,
+        })
+    }
+}
+
+fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
+    let kind = text(node, "kind")?;
+    Ok(match kind.as_str() {
+        "lane" => Record::Lane(decode_lane(node)?),
+        "message" => Record::Message(decode_message(node)?),
+        "result" => Record::Result(ResultRecord {
+            call: text(node, "call")?,
+            tool: text(node, "tool")?,
+            is_error: node.get("error").and_then(Node::bool).unwrap_or(false),
+            fragment: raw(node, "fragment")?,
+            facts: node.get("facts").map_or_else(|| Bytes::from_static(b"[]"), raw_bytes),
+        }),
+        "attempt" => Record::Attempt(decode_attempt(node)?),
+        "outcome" => Record::Outcome(decode_outcome(node)?),
+        "turn" => Record::Turn { turn: number(node, "turn")? },
+        "end" => {
+            Record::End { turn: number(node, "turn")?, reason: word(node, "reason", EndReason::from_word)? }
+        }
+        "decision" => Record::Decision { guard: text(node, "guard")?, text: text(node, "text")? },
+        "rewind" => Record::Rewind { reason: word(node, "reason", RewindReason::from_word)? },
+        _ => return Err(RecordError::Kind(kind)),
+    })
+}
+
+fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
+    Ok(LaneRecord {
+        platform: word(node, "platform", Platform::from_name)?,
+        model: text(node, "model")?,
+        scope: text(node, "scope")?,
+        betas: member(node, "betas")?.items().filter_map(|beta| Some(beta.str()?.into_owned())).collect(),
+        envelope: raw(node, "envelope")?,
+        tools: raw(node, "tools")?,
+        system: raw(node, "system")?,
+        static_blocks: number(node, "static")?,
+        cache: node.get("cache").map(|ttl| decode_ttl(ttl, "cache")).transpose()?,
+        contract: number(node, "contract")?,
+    })
+}
+
+fn decode_message(node: Node<'_>) -> Result<MessageRecord, RecordError> {
+    let content = if let Some(results) = node.get("results") {
+        MessageContent::Results {
+            results: results.items().filter_map(|id| Some(RecordId(id.u64()?))).collect(),
+            blocks: node
+                .get("blocks")
+                .map(|blocks| blocks.items().map(raw_bytes).collect())
+                .unwrap_or_default(),
+        }
+    } else {
+        MessageContent::Fragment(raw(node, "fragment")?)
+    };
+    Ok(MessageRecord { origin: word(node, "origin", Origin::from_word)?, content })
+}
+
+fn decode_attempt(node: Node<'_>) -> Result<AttemptRecord, RecordError> {
+    let marker = |pair: Node<'_>| {
+        let mut items = pair.items();
+        let position = items.next().and_then(Node::u64).ok_or(RecordError::Member("markers"))?;
+        let ttl = items.next().ok_or(RecordError::Member("markers"))?;
+        Ok((position, decode_ttl(ttl, "markers")?))
+    };
+    let relation = match text(node, "relation")?.as_str() {
+        "first" => Planned::First,
+        "extends" => Planned::Extends,
+        "branches" => Planned::BranchesAt(number(node, "branches_at")?),
+        "allowed" => Planned::Allowed(number(node, "branches_at")?),
+        _ => return Err(RecordError::Member("relation")),
+    };
+    Ok(AttemptRecord {
+        attempt: AttemptId(number(node, "attempt")?),
+        purpose: word(node, "purpose", Purpose::from_word)?,
+        lane: RecordId(number(node, "lane")?),
+        markers: member(node, "markers")?.items().map(marker).collect::<Result<_, RecordError>>()?,
+        positions: number(node, "positions")?,
+        digest: text(node, "digest")?,
+        bytes: number(node, "bytes")?,
+        relation,
+    })
+}
+
+fn decode_outcome(node: Node<'_>) -> Result<OutcomeRecord, RecordError> {
+    let optional = |name: &str| node.get(name).and_then(|value| Some(value.str()?.into_owned()));
+    let quota = node.get("quota").map(|quota| {
+        quota
+            .members()
+            .filter_map(|(name, value)| Some((name.str()?.into_owned(), value.str()?.into_owned())))
+            .collect()
+    });
+    Ok(OutcomeRecord {
+        attempt: AttemptId(number(node, "attempt")?),
+        status: node.get("status").and_then(Node::u64).and_then(|status| status.try_into().ok()),
+        message_id: optional("message_id"),
+        request_id: optional("request_id"),
+        stop_reason: optional("stop_reason"),
+        usage: node.get("usage").map(raw_bytes),
+        first_byte: node.get("first_byte").and_then(Node::u64).map(Millis),
+        error: optional("error"),
+        quota: quota.unwrap_or_default(),
+    })
+}
+
+fn decode_ttl(node: Node<'_>, name: &'static str) -> Result<Ttl, RecordError> {
+    match node.str().as_deref() {
+        Some("5m") => Ok(Ttl::FiveMinutes),
+        Some("1h") => Ok(Ttl::OneHour),
+        _ => Err(RecordError::Member(name)),
+    }
+}
+
+fn member<'a>(node: Node<'a>, name: &'static str) -> Result<Node<'a>, RecordError> {
+    node.get(name).ok_or(RecordError::Member(name))
+}
+
+fn text(node: Node<'_>, name: &'static str) -> Result<String, RecordError> {
+    Ok(member(node, name)?.str().ok_or(RecordError::Member(name))?.into_owned())
+}
+
+fn number(node: Node<'_>, name: &'static str) -> Result<u64, RecordError> {
+    member(node, name)?.u64().ok_or(RecordError::Member(name))
+}
+
+fn raw(node: Node<'_>, name: &'static str) -> Result<Bytes, RecordError> {
+    Ok(raw_bytes(member(node, name)?))
+}
+
+fn raw_bytes(node: Node<'_>) -> Bytes {
+    Bytes::copy_from_slice(node.raw().as_bytes())
+}
+
+fn word<T>(node: Node<'_>, name: &'static str, read: impl Fn(&str) -> Option<T>) -> Result<T, RecordError> {
+    read(&text(node, name)?).ok_or(RecordError::Member(name))
+}

@@ -1,0 +1,84 @@
+//! What requests used and cost, from the usage the provider reported.
+
+use antefix_models::{Counts, Modifiers, Money, Platform, Tokens, cost, price};
+use antefix_wire::json::Body;
+use antefix_wire::usage::Usage;
+
+use crate::conversation::Attempt;
+use crate::record::Millis;
+
+/// Tokens and cost of one or many requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spend {
+    /// Tokens by billing category.
+    pub counts: Counts,
+    /// Cost of what has a price.
+    pub cost: Money,
+    /// Requests whose model has no known price.
+    pub unpriced: u64,
+    /// Requests whose usage was not reported.
+    pub unreported: u64,
+}
+
+impl Spend {
+    /// The cost, unless something in it has no price.
+    pub fn known_cost(&self) -> Option<Money> {
+        (self.unpriced == 0).then_some(self.cost)
+    }
+
+    /// Adds another.
+    pub fn add(&mut self, other: &Self) {
+        let (mine, its) = (&mut self.counts, &other.counts);
+        mine.uncached += its.uncached;
+        mine.read += its.read;
+        mine.write_5m += its.write_5m;
+        mine.write_1h += its.write_1h;
+        mine.output += its.output;
+        self.cost += other.cost;
+        self.unpriced += other.unpriced;
+        self.unreported += other.unreported;
+    }
+}
+
+/// Tokens by billing category of a reported usage, with those of iterations that the top level leaves out.
+pub fn counts(usage: &Usage) -> Counts {
+    let mut counts = Counts {
+        uncached: Tokens(usage.input.unwrap_or(0)),
+        read: Tokens(usage.cache_read.unwrap_or(0)),
+        write_5m: Tokens(usage.written_5m()),
+        write_1h: Tokens(usage.written_1h()),
+        output: Tokens(usage.output.unwrap_or(0)),
+    };
+    for extra in usage.extra_iterations() {
+        counts.uncached += Tokens(extra.input.unwrap_or(0));
+        counts.read += Tokens(extra.cache_read.unwrap_or(0));
+        counts.write_5m += Tokens(extra.cache_write.unwrap_or(0));
+        counts.output += Tokens(extra.output.unwrap_or(0));
+    }
+    counts
+}
+
+/// What one request used and cost; nothing if it has no outcome yet or was not answered.
+pub fn spend(attempt: &Attempt, platform: Platform, model: &str) -> Spend {
+    let Some((_, outcome)) = &attempt.outcome else {
+        return Spend::default();
+    };
+    let Some(raw) = &outcome.usage else {
+        let unreported = u64::from(outcome.status == Some(200));
+        return Spend { unreported, ..Spend::default() };
+    };
+    let Ok(body) = Body::parse(raw.to_vec()) else {
+        return Spend { unreported: 1, ..Spend::default() };
+    };
+    let counts = counts(&Usage::read(body.root()));
+    match price(platform, model, date(attempt.at), Modifiers::default(), counts.prompt()) {
+        Some(prices) => Spend { counts, cost: cost(&prices, &counts), ..Spend::default() },
+        None => Spend { counts, unpriced: 1, ..Spend::default() },
+    }
+}
+
+/// The UTC date of a point in time: what a dated price is looked up by.
+pub fn date(at: Millis) -> jiff::civil::Date {
+    let timestamp = i64::try_from(at.0).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    timestamp.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_zoned(jiff::tz::TimeZone::UTC).date()
+}

@@ -1,0 +1,158 @@
+//! Rebuilds every body of a transcript from its fragments and compares it with the digest taken at the socket.
+
+use antefix_prefix::{Advance, Chain, Marker, Relation, Tree, positions};
+use antefix_wire::anthropic::Request;
+use antefix_wire::json::Body;
+
+use crate::conversation::Conversation;
+use crate::record::{AttemptRecord, Entry, Header, Planned, Record};
+
+/// What a check of a transcript found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Requests whose body was rebuilt.
+    pub requests: u64,
+    /// Bytes of those bodies.
+    pub bytes: u64,
+    /// Requests that extend, or repeat, an earlier one of their lane.
+    pub extends: u64,
+    /// Requests that branch from an earlier one as planned.
+    pub branches: u64,
+    /// Requests that were let through although they break the prefix.
+    pub allowed: u64,
+    /// What is wrong, first things first.
+    pub findings: Vec<Finding>,
+}
+
+/// Something wrong in a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The record it was found at.
+    pub record: u64,
+    /// What is wrong, in words.
+    pub text: String,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_ok(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// Checks a transcript's records. The bodies are read anew by the scanner, so that what the composer believes of
+/// its own output is not taken for granted.
+pub fn verify(header: Header, entries: &[Entry]) -> Report {
+    let mut check =
+        Check { conversation: Conversation::new(header), report: Report::default(), lanes: Vec::new() };
+    for entry in entries {
+        if let Record::Attempt(attempt) = &entry.record {
+            check.attempt(entry, attempt);
+        }
+        if let Err(error) = check.conversation.apply(entry) {
+            check.found(entry, format!("the record does not fit: {error}"));
+            break;
+        }
+        if let Record::Rewind { .. } = &entry.record {
+            check.rewound();
+        }
+    }
+    check.report
+}
+
+struct Check {
+    conversation: Conversation,
+    report: Report,
+    /// What was sent, by lane record.
+    lanes: Vec<(u64, Tree)>,
+}
+
+impl Check {
+    fn found(&mut self, entry: &Entry, text: String) {
+        self.report.findings.push(Finding { record: entry.id.0, text });
+    }
+
+    /// Rebuilds the body the record in front of us says was sent.
+    fn attempt(&mut self, entry: &Entry, attempt: &AttemptRecord) {
+        let markers: Vec<Marker> =
+            attempt.markers.iter().map(|(at, ttl)| Marker { position: *at as usize, ttl: *ttl }).collect();
+        let body = match self.conversation.compose(&markers) {
+            Ok(body) => body,
+            Err(error) => return self.found(entry, format!("no body can be composed: {error}")),
+        };
+        self.report.requests += 1;
+        self.report.bytes += body.len;
+        let digest = body.digest.to_hex();
+        if digest.as_str() != attempt.digest || body.len != attempt.bytes {
+            let (len, sent) = (body.len, attempt.bytes);
+            return self.found(
+                entry,
+                format!(
+                    "request {} was sent with other bytes ({sent} bytes sent, {len} rebuilt)",
+                    attempt.attempt.0
+                ),
+            );
+        }
+        let chain = match chain_of(&body.chunks.concat()) {
+            Ok(chain) => chain,
+            Err(reason) => return self.found(entry, format!("request {}: {reason}", attempt.attempt.0)),
+        };
+        if chain.len() as u64 != attempt.positions || chain.last() != self.conversation.chain().last() {
+            self.found(
+                entry,
+                format!("request {} reads as other positions than recorded", attempt.attempt.0),
+            );
+        }
+        self.relate(entry, attempt, &chain);
+    }
+
+    fn relate(&mut self, entry: &Entry, attempt: &AttemptRecord, chain: &Chain) {
+        let tree = self.tree(attempt.lane.0);
+        let first = tree.head_len().is_none();
+        let standing = tree.standing(chain);
+        tree.insert(chain, Advance::Head);
+        match (attempt.relation, standing.relation) {
+            (Planned::First, _) if first => self.report.extends += 1,
+            (Planned::Extends, Relation::Extends) => self.report.extends += 1,
+            (Planned::BranchesAt(_), Relation::Extends | Relation::BranchesAt(_)) => {
+                self.report.branches += 1
+            }
+            (Planned::Allowed(_), _) => self.report.allowed += 1,
+            (_, found) => {
+                let text = format!("request {} does not extend what was sent: {found:?}", attempt.attempt.0);
+                self.found(entry, text);
+            }
+        }
+        if standing.common != standing.wire_common {
+            let (common, same) = (standing.common, standing.wire_common);
+            self.found(
+                entry,
+                format!("{common} positions mean what was sent before, {same} are the same bytes"),
+            );
+        }
+    }
+
+    fn rewound(&mut self) {
+        let Some(lane) = self.conversation.lane().map(|lane| lane.record().0) else { return };
+        let chain = self.conversation.chain().clone();
+        let tree = self.tree(lane);
+        let len = tree.common(&chain);
+        tree.rewind(&chain, len);
+    }
+
+    fn tree(&mut self, lane: u64) -> &mut Tree {
+        let index = self.lanes.iter().position(|(known, _)| *known == lane).unwrap_or_else(|| {
+            self.lanes.push((lane, Tree::new()));
+            self.lanes.len() - 1
+        });
+        // INVARIANT: the index was found or has just been made.
+        &mut self.lanes[index].1
+    }
+}
+
+fn chain_of(body: &[u8]) -> Result<Chain, String> {
+    let body = Body::parse(body).map_err(|error| format!("the body is not JSON: {error}"))?;
+    let request =
+        Request::read(body.root()).map_err(|error| format!("the body is not a request: {error}"))?;
+    Ok(Chain::of(&positions(&request)))
+}

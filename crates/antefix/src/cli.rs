@@ -1,0 +1,303 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// An agent runtime whose every request extends what was sent before, and the instruments that show why a prompt
+/// cache breaks.
+#[derive(Debug, Parser)]
+#[command(name = "antefix", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Watch an agent work offline: real tools, real HTTP, a simulated provider, with its cache bar and its bill
+    Demo(DemoArgs),
+    /// Run one turn of an agent in this folder
+    Run(Box<RunArgs>),
+    /// List the sessions of this folder, or show one
+    Sessions(SessionsArgs),
+    /// Rebuild every request body of a session and compare it with what was sent
+    Verify(VerifyArgs),
+    /// Serve the simulator of a provider's prompt cache
+    Sim(SimArgs),
+    /// Show the first difference between two request bodies
+    Diff(DiffArgs),
+    /// Show the positions of a request body and where cache markers belong
+    Plan(PlanArgs),
+    /// Check what antefix needs and say what is missing
+    Doctor(DoctorArgs),
+}
+
+/// `antefix demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Print the steps of the task and the messages of each round
+    #[arg(long)]
+    pub trace: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write each request body as sent, and what came of it, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub capture: Option<PathBuf>,
+    /// Keep the project and the session in this folder instead of a temporary one
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+}
+
+/// `antefix run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to do; `-` reads it from standard input
+    pub prompt: Option<String>,
+    /// Go on with the last session of this folder
+    #[arg(short, long = "continue", conflicts_with = "resume")]
+    pub continue_last: bool,
+    /// Go on with this session
+    #[arg(short, long, value_name = "ID")]
+    pub resume: Option<String>,
+    /// Go on in a copy and leave the session as it is
+    #[arg(long)]
+    pub fork: bool,
+    /// Go back to in front of this turn first; it and what follows are left behind
+    #[arg(long, value_name = "TURN")]
+    pub rewind: Option<u64>,
+    /// The model, for a new session
+    #[arg(long, default_value = DEFAULT_MODEL)]
+    pub model: String,
+    /// Who answers
+    #[arg(long, value_enum, default_value_t)]
+    pub provider: Provider,
+    /// The provider's address, in place of ANTHROPIC_BASE_URL
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// What is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub output: Output,
+    /// The folder to work in
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// In place of the built-in system prompt, for a new session
+    #[arg(long, value_name = "TEXT")]
+    pub system_prompt: Option<String>,
+    /// Behind the system prompt, for a new session
+    #[arg(long, value_name = "TEXT")]
+    pub append_system_prompt: Option<String>,
+    /// How much the model thinks, for a new session: default, off, adaptive, or a number of tokens
+    #[arg(long, value_name = "MODE", default_value = "default", value_parser = parse_thinking)]
+    pub thinking: antefix_runtime::head::Thinking,
+    /// How hard the model tries, for a new session: low, medium, high, max
+    #[arg(long)]
+    pub effort: Option<String>,
+    /// Largest reply in tokens, for a new session
+    #[arg(long, value_name = "TOKENS")]
+    pub max_output: Option<u64>,
+    /// Whether cache markers are sent, for a new session
+    #[arg(long, value_enum, default_value_t)]
+    pub cache: Switch,
+    /// How long cache entries live, for a new session
+    #[arg(long, value_enum, default_value_t)]
+    pub ttl: TtlArg,
+    /// Stop after this many requests
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub max_turns: u64,
+    /// Stop when the session has cost this much
+    #[arg(long, value_name = "USD")]
+    pub max_usd: Option<String>,
+    /// Offer only these tools, for a new session
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    pub allow: Option<Vec<String>>,
+    /// Do not offer these tools, for a new session
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    pub deny: Vec<String>,
+    /// Send a request even if it changes what was sent before
+    #[arg(long)]
+    pub allow_break: bool,
+    /// Write each request body as sent, and what came of it, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub capture: Option<PathBuf>,
+    /// Show the model this image or PDF as well
+    #[arg(long, value_name = "FILE")]
+    pub attach: Vec<PathBuf>,
+}
+
+/// `antefix sessions`
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    #[command(subcommand)]
+    /// What to do; lists the sessions if nothing is said.
+    pub action: Option<SessionsAction>,
+    /// List those of all folders
+    #[arg(long)]
+    pub all: bool,
+    /// Print as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// `antefix sessions …`
+#[derive(Debug, Subcommand)]
+pub enum SessionsAction {
+    /// Show the conversation and the requests of a session
+    Show {
+        /// The session, or the first characters of its name
+        id: String,
+    },
+}
+
+/// `antefix verify`
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The session, or the first characters of its name; the last one of this folder if nothing is said
+    pub id: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `antefix sim`
+#[derive(Debug, Args)]
+pub struct SimArgs {
+    /// The port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// The provider to simulate
+    #[arg(long, value_enum, default_value_t)]
+    pub profile: Profile,
+    /// What the simulated model says (docs/formats/script.md)
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Real time, or a clock that moves only when told
+    #[arg(long, value_enum, default_value_t)]
+    pub clock: ClockArg,
+    /// Write each request body, and what came of it, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub capture: Option<PathBuf>,
+    /// Cut each streamed answer after this many bytes
+    #[arg(long, value_name = "BYTES")]
+    pub cut_after: Option<u64>,
+    /// Hand streamed answers on in pieces of this many bytes
+    #[arg(long, value_name = "BYTES")]
+    pub chunk: Option<usize>,
+}
+
+/// `antefix diff`
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The earlier body
+    pub earlier: PathBuf,
+    /// The later body
+    pub later: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `antefix plan`
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// A request body
+    pub body: PathBuf,
+    /// Number of leading positions that an earlier request is known to have cached
+    #[arg(long, value_name = "N")]
+    pub confirmed: Option<usize>,
+    /// Where the model runs
+    #[arg(long, default_value = "anthropic")]
+    pub platform: String,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `antefix doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Provider {
+    /// The Messages API, or a server that speaks it
+    #[default]
+    Anthropic,
+    /// A simulator in this process, which starts without any cache
+    Sim,
+}
+
+/// What `run` prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// The reply
+    #[default]
+    Text,
+    /// One object at the end
+    Json,
+    /// One object a line as things happen
+    StreamJson,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// Yes
+    #[default]
+    On,
+    /// No
+    Off,
+}
+
+/// How long cache entries live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TtlArg {
+    /// Five minutes
+    #[default]
+    #[value(name = "5m")]
+    FiveMinutes,
+    /// One hour
+    #[value(name = "1h")]
+    OneHour,
+}
+
+/// Providers the simulator knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// The Messages API of the Claude API
+    #[default]
+    Anthropic,
+}
+
+/// The simulator's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ClockArg {
+    /// Real time
+    #[default]
+    Real,
+    /// Moves only when told (`POST /sim/clock`, header `x-sim-advance-ms`)
+    Virtual,
+}
+
+/// The model of a new session.
+pub const DEFAULT_MODEL: &str = "claude-sonnet-5-5";
+
+fn parse_thinking(text: &str) -> Result<antefix_runtime::head::Thinking, String> {
+    use antefix_runtime::head::Thinking;
+    match text {
+        "default" => Ok(Thinking::Default),
+        "off" => Ok(Thinking::Off),
+        "adaptive" => Ok(Thinking::Adaptive),
+        budget => budget
+            .parse()
+            .map(Thinking::Budget)
+            .map_err(|_| "expected `default`, `off`, `adaptive` or a number of tokens".to_owned()),
+    }
+}
