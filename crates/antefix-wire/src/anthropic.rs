@@ -4,6 +4,17 @@
 //! every type carries its [`Node`], so unknown types and fields stay reachable and byte-identical. Fields and
 //! block types are those of the `anthropic` SDK 2.14.0 (November 2026) and of
 //! platform.claude.com/docs/en/build-with-claude/prompt-caching (September 2026).
+//!
+//! ```
+//! use antefix_wire::{anthropic::{BlockKind, Request, Ttl}, json::Body};
+//! let body = Body::parse(*br#"{"system":"Be brief.","messages":[{"role":"user","content":[
+//!     {"type":"text","text":"Hello","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}"#)?;
+//! let request = Request::read(body.root())?;
+//! let block = &request.messages[0].content[0];
+//! assert_eq!((block.kind, block.cache_control.map(|marker| marker.ttl)), (BlockKind::Text, Some(Ttl::OneHour)));
+//! assert!(request.system[0].from_string);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod block;
 mod diagnosis;

@@ -4,8 +4,33 @@
 //! place: text, thinking and its signature, a tool's input with its key order and the text of its numbers,
 //! citations. Events are those of the `anthropic` SDK 2.14.0 (November 2026); block and delta types not known
 //! here are kept and reported. [`Assembler::finish`] works wherever the stream was cut.
+//!
+//! ```
+//! use antefix_wire::{assemble::Assembler, sse::Parser};
+//! let stream = br#"data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","input":{}}}
+//!
+//! data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"z\": 1.50"}}
+//!
+//! data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":", \"a\": 2}"}}
+//!
+//! data: {"type":"content_block_stop","index":0}
+//!
+//! "#;
+//! let (mut parser, mut assembler) = (Parser::new(), Assembler::new());
+//! for part in stream.chunks(7) {
+//!     for event in parser.push(part)? {
+//!         assembler.event(&event)?;
+//!     }
+//! }
+//! let message = assembler.finish();
+//! assert_eq!(message.blocks[0].json, br#"{"type":"tool_use","input":{"z":1.50,"a":2}}"#);
+//! assert!(message.blocks[0].complete && !message.complete);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod block;
+
+use std::collections::BTreeMap;
 
 pub use block::AssembledBlock;
 
@@ -197,7 +222,10 @@ impl Assembled {
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     started: bool,
-    open: Vec<OpenBlock>,
+    /// The blocks in the order they started.
+    blocks: Vec<OpenBlock>,
+    /// Where in `blocks` the server's indices stand.
+    places: BTreeMap<u64, usize>,
     message: Assembled,
 }
 
@@ -243,7 +271,7 @@ impl Assembler {
 
     /// Ends the stream, which may have been cut anywhere, and gives what has come.
     pub fn finish(self) -> Assembled {
-        let blocks = self.open.into_iter().map(OpenBlock::finish).collect();
+        let blocks = self.blocks.into_iter().map(OpenBlock::finish).collect();
         Assembled { blocks, ..self.message }
     }
 
@@ -267,7 +295,7 @@ impl Assembler {
     fn block_start(&mut self, part: &Part<'_>) -> Step {
         let index = part.index()?;
         let node = part.object("content_block")?;
-        if self.open.iter().any(|block| block.index == index) {
+        if self.places.contains_key(&index) {
             return Err(AssembleError::BlockAgain { index });
         }
         let block = OpenBlock::new(index, node);
@@ -280,7 +308,8 @@ impl Assembler {
     /// Adds a block; reports a type that is not known, and follows a fallback to its model.
     fn add_block(&mut self, block: OpenBlock, node: Node<'_>) -> Vec<Delta> {
         let kind = block.kind;
-        self.open.push(block);
+        self.places.insert(block.index, self.blocks.len());
+        self.blocks.push(block);
         match kind {
             BlockKind::Fallback => {
                 if let Some(model) = node.pointer("/to/model").and_then(Node::str) {
@@ -407,7 +436,8 @@ impl Assembler {
     }
 
     fn open_block(&mut self, index: u64) -> Option<&mut OpenBlock> {
-        self.open.iter_mut().rev().find(|block| block.index == index && !block.stopped)
+        let place = *self.places.get(&index)?;
+        self.blocks.get_mut(place).filter(|block| !block.stopped)
     }
 }
 

@@ -97,6 +97,22 @@ fn escapes() {
 }
 
 #[test]
+fn strings_are_written_with_the_shortest_escapes() {
+    let cases = [
+        ("", r#""""#),
+        ("a/é𝄞\u{7f}\u{2028}", "\"a/é𝄞\u{7f}\u{2028}\""),
+        ("\"\\\n\r\t\u{8}\u{c}", r#""\"\\\n\r\t\b\f""#),
+        ("\0\u{1}\u{b}\u{1f}", r#""\u0000\u0001\u000b\u001f""#),
+        ("a\tb", r#""a\tb""#),
+    ];
+    for (text, expect) in cases {
+        let mut out = Vec::new();
+        write_string(&mut out, text);
+        assert_eq!(String::from_utf8(out).unwrap(), expect);
+    }
+}
+
+#[test]
 fn numbers_are_read_only_where_they_fit() {
     let cases = [
         ("0", Some(0)),
@@ -187,6 +203,8 @@ fn errors_name_the_byte() {
         (b"\"\\u12g4\"", Escape, 1),
         (b"\"\\u12", End, 5),
         (b"\"\\u12\"", Escape, 1),
+        (b"\"\\u123\"", Escape, 1),
+        (b"\"\\u123g\"", Escape, 1),
         (b"\"\xff\"", Utf8, 1),
         (b"\"\xc3", Utf8, 1),
         (b"\"\xed\xa0\x80\"", Utf8, 1),
