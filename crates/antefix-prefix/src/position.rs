@@ -7,7 +7,9 @@ use antefix_wire::anthropic::{Block, BlockKind, Message, Request, Role, Tool, Tt
 use antefix_wire::json::{Kind, Node};
 
 use crate::digest::{Digest, Domain, FieldHasher};
-use crate::spelling::{Survey, own_marker_cuts, without, write_standard, write_standard_string};
+use crate::spelling::{
+    Survey, header, header_without_markers, without, write_standard, write_standard_string,
+};
 
 /// The three parts of a prompt, in the order in which the provider reads them.
 ///
@@ -237,7 +239,7 @@ impl Reader {
             if plain {
                 wire.field(&[before, after])
             } else {
-                wire.field(&header_pieces(message))
+                wire.field(&header_without_markers(message))
             };
         }
         if self.survey.cuts.is_empty() {
@@ -317,30 +319,10 @@ fn has_image(block: &Block<'_>) -> bool {
     }
 }
 
-/// The message around its content.
-fn header(message: Node<'_>) -> (&[u8], &[u8]) {
-    let raw = message.raw().as_bytes();
-    let Some(content) = message.get("content") else {
-        return (raw, &[]);
-    };
-    let start = message.range().start;
-    // INVARIANT: a member's value lies within the object.
-    (&raw[..content.range().start - start], &raw[content.range().end - start..])
-}
-
 /// Whether a message holds `role` and `content` and nothing else, in the standard spelling.
 fn has_plain_header(message: Node<'_>) -> bool {
     let (before, after) = header(message);
     after == b"}" && PLAIN_HEADERS.contains(&before)
-}
-
-/// The pieces of a message without its content and its own markers.
-fn header_pieces(message: Node<'_>) -> Vec<&[u8]> {
-    let content = message.get("content").map(|content| content.range());
-    let mut cuts = own_marker_cuts(message);
-    cuts.extend(content);
-    cuts.sort_unstable();
-    without(message, &cuts)
 }
 
 const PLAIN_HEADERS: [&[u8]; 3] = [

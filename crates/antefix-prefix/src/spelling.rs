@@ -98,8 +98,28 @@ pub(crate) fn without<'a>(node: Node<'a>, cuts: &[ByteRange]) -> Vec<&'a [u8]> {
     pieces
 }
 
+/// The message around its content.
+pub(crate) fn header(message: Node<'_>) -> (&[u8], &[u8]) {
+    let raw = message.raw().as_bytes();
+    let Some(content) = message.get("content") else {
+        return (raw, &[]);
+    };
+    let start = message.range().start;
+    // INVARIANT: a member's value lies within the object.
+    (&raw[..content.range().start - start], &raw[content.range().end - start..])
+}
+
+/// The pieces of a message without its content and its own markers.
+pub(crate) fn header_without_markers(message: Node<'_>) -> Vec<&[u8]> {
+    let content = message.get("content").map(|content| content.range());
+    let mut cuts = own_marker_cuts(message);
+    cuts.extend(content);
+    cuts.sort_unstable();
+    without(message, &cuts)
+}
+
 /// The markers among the members of `node` itself.
-pub(crate) fn own_marker_cuts(node: Node<'_>) -> Vec<ByteRange> {
+fn own_marker_cuts(node: Node<'_>) -> Vec<ByteRange> {
     let mut cuts = Vec::new();
     let mut before = None;
     let mut members = node.members().peekable();

@@ -1,0 +1,132 @@
+//! Whether a request that extends ours also extends the prompt that the provider renders.
+
+use antefix_models::{Retention, Rules};
+
+use crate::position::Section;
+use crate::segment::Segment;
+
+/// What an extension of our bytes does to the provider's prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effective {
+    /// Number of positions that the earlier request had.
+    pub sent: usize,
+    /// Where the provider's prompt does not extend, in ascending order of [`Limit::at`]; empty if it does.
+    pub limits: Vec<Limit>,
+}
+
+impl Effective {
+    /// Number of leading positions that no limit touches. Entries that end within them can still be read.
+    pub fn kept(&self) -> usize {
+        self.limits.first().map_or(self.sent, |limit| limit.at)
+    }
+
+    /// Whether the provider's prompt extends as far as is known.
+    pub fn extends(&self) -> bool {
+        self.limits.is_empty()
+    }
+}
+
+/// One loss that the provider imposes: forecast, named with its source, no fault of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Index of the first position that is no longer read from the cache.
+    pub at: usize,
+    /// Why.
+    pub cause: Cause,
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// Where the rule is stated, with its date.
+    pub source: &'static str,
+}
+
+/// Why the provider's prompt does not extend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The user speaks again, and the model keeps the thinking of the last turn only.
+    ThinkingStripped,
+    /// A system message with `clear_at` is dropped now that the user speaks again.
+    MessageCleared,
+    /// The first image of a conversation without one.
+    FirstImage,
+    /// A deferred tool that was referenced has another definition.
+    ReferenceChanged,
+}
+
+/// How sure a limit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Certainty {
+    /// Stated by the provider for this model.
+    Documented,
+    /// Sources disagree, or the model is not known.
+    Possible,
+}
+
+/// Whether a request whose first `sent` positions were sent before extends the prompt as the provider renders
+/// it under `rules`, and from where not.
+///
+/// The bytes of those positions are taken to be unchanged; that is for [`Tree`](crate::Tree) to say.
+pub fn effective(segments: &[Segment], sent: usize, rules: &Rules) -> Effective {
+    let sent = sent.min(segments.len());
+    let (old, new) = segments.split_at(sent);
+    let user_speaks = new.iter().any(Segment::is_user_speech);
+    let stripping = user_speaks && rules.thinking_retention == Retention::LastTurn;
+    let found = [
+        stripping.then(|| thinking_limit(old, rules)).flatten(),
+        user_speaks.then(|| clearing_limit(old)).flatten(),
+        image_limit(old, new),
+        reference_limit(old),
+    ];
+    let mut limits: Vec<_> = found.into_iter().flatten().collect();
+    limits.sort_by_key(|limit| (limit.at, limit.cause));
+    Effective { sent, limits }
+}
+
+fn thinking_limit(old: &[Segment], rules: &Rules) -> Option<Limit> {
+    // Thinking of earlier turns went when the user spoke last.
+    let turn = old.iter().rposition(Segment::is_user_speech).map_or(0, |last| last + 1);
+    let at = turn + old.get(turn..)?.iter().position(Segment::is_thinking)?;
+    let certainty = if rules.known { Certainty::Documented } else { Certainty::Possible };
+    Some(Limit { at, cause: Cause::ThinkingStripped, certainty, source: THINKING_SOURCE })
+}
+
+fn clearing_limit(old: &[Segment]) -> Option<Limit> {
+    // What was cleared when the user spoke before is gone from the prompt already.
+    let turn = old.iter().rposition(Segment::is_user_speech).map_or(0, |last| last + 1);
+    let at = turn + old.get(turn..)?.iter().position(|segment| segment.clears)?;
+    Some(Limit {
+        at,
+        cause: Cause::MessageCleared,
+        certainty: Certainty::Documented,
+        source: CLEARING_SOURCE,
+    })
+}
+
+fn image_limit(old: &[Segment], new: &[Segment]) -> Option<Limit> {
+    let first = !old.iter().any(|segment| segment.image) && new.iter().any(|segment| segment.image);
+    let at = old.iter().position(|segment| segment.section == Section::Messages)?;
+    first.then_some(Limit {
+        at,
+        cause: Cause::FirstImage,
+        certainty: Certainty::Possible,
+        source: IMAGE_SOURCE,
+    })
+}
+
+fn reference_limit(old: &[Segment]) -> Option<Limit> {
+    let at = old.iter().position(|segment| segment.reference_changed)?;
+    Some(Limit {
+        at,
+        cause: Cause::ReferenceChanged,
+        certainty: Certainty::Documented,
+        source: REFERENCE_SOURCE,
+    })
+}
+
+const THINKING_SOURCE: &str = "platform.claude.com/docs/en/build-with-claude/prompt-caching, September 2026: \
+     user content that is no tool result strips earlier thinking on models that keep the last turn only";
+const CLEARING_SOURCE: &str = "platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, \
+     August 2026: `clear_at: next_user_message`";
+const IMAGE_SOURCE: &str = "platform.claude.com/docs/en/build-with-claude/prompt-caching, September 2026: \
+     adding images invalidates messages; the tool-use page has it so for the first image only";
+const REFERENCE_SOURCE: &str = "platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, \
+     August 2026: a `tool_reference` is expanded in place";

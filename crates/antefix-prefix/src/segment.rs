@@ -1,0 +1,78 @@
+//! What planning needs of a position.
+
+use antefix_models::Tokens;
+use antefix_wire::anthropic::{BlockKind, Role};
+
+use crate::position::{Position, PositionKind, Section};
+
+/// One position with its estimated length, as the planner and [`effective`](crate::effective) see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The part of the prompt.
+    pub section: Section,
+    /// What it is.
+    pub kind: PositionKind,
+    /// Who speaks; [`Role::System`] for tools and the system prompt.
+    pub role: Role,
+    /// Its length, estimated.
+    pub tokens: Tokens,
+    /// A marker may stand here.
+    pub markable: bool,
+    /// It is part of a message that the provider drops later (`clear_at`).
+    pub clears: bool,
+    /// It is an image, or a tool's result with one.
+    pub image: bool,
+    /// It names a deferred tool (`tool_reference`) whose definition is no longer the one first sent: the
+    /// definition is rendered here, so the position is no longer what it was.
+    pub reference_changed: bool,
+}
+
+impl Segment {
+    /// The segment of a position of `tokens` tokens.
+    pub fn of(position: &Position, tokens: Tokens) -> Self {
+        Self {
+            section: position.section,
+            kind: position.kind,
+            role: position.role,
+            tokens,
+            markable: position.markable,
+            clears: position.clears,
+            image: position.image,
+            reference_changed: false,
+        }
+    }
+
+    /// Whether it is thinking, open or redacted.
+    pub fn is_thinking(&self) -> bool {
+        matches!(self.kind, PositionKind::Block(BlockKind::Thinking | BlockKind::RedactedThinking))
+    }
+
+    /// Whether the user speaks here, which a tool's result is not.
+    pub fn is_user_speech(&self) -> bool {
+        self.section == Section::Messages
+            && self.role == Role::User
+            && self.kind != PositionKind::Block(BlockKind::ToolResult)
+    }
+
+    /// Whether it makes one position of the lookback together with a neighbour of the same kind, where runs
+    /// collapse.
+    fn runs_with(&self, before: &Self) -> bool {
+        self.kind == before.kind
+            && matches!(self.kind, PositionKind::Block(BlockKind::ToolUse | BlockKind::ToolResult))
+    }
+}
+
+/// The number of each segment in the count of the lookback: runs share one where `collapse` is set.
+pub(crate) fn lookback_numbers(segments: &[Segment], collapse: bool) -> Vec<usize> {
+    let mut numbers = Vec::with_capacity(segments.len());
+    let mut number = 0;
+    let mut before: Option<&Segment> = None;
+    for segment in segments {
+        if before.is_some_and(|before| !(collapse && segment.runs_with(before))) {
+            number += 1;
+        }
+        numbers.push(number);
+        before = Some(segment);
+    }
+    numbers
+}
