@@ -13,6 +13,8 @@ pub use retry_after::retry_after;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_body::Body as _;
+
 use crate::error::{Fault, HttpError, in_words};
 use outgoing::{OutgoingBody, Progress};
 
@@ -145,6 +147,10 @@ impl Client {
         }
         if !bodiless {
             let body = OutgoingBody::new(outgoing.body, outgoing.observe, Arc::clone(progress));
+            if body.is_end_stream() {
+                // The library leaves the length of an empty body out.
+                request.headers_mut().insert(reqwest::header::CONTENT_LENGTH, 0.into());
+            }
             *request.body_mut() = Some(reqwest::Body::wrap(body));
         }
         Ok(request)

@@ -5,6 +5,9 @@ use std::io;
 
 use crate::error::{Fault, HttpError};
 
+/// A fault, and its words where they are not in [`text`].
+type Found = (Fault, Option<String>);
+
 /// `sent`: whether the connection has asked for the request's body.
 pub(super) fn failed(error: &reqwest::Error, host: &str, sent: bool) -> HttpError {
     let sent = sent || !error.is_connect();
@@ -12,12 +15,12 @@ pub(super) fn failed(error: &reqwest::Error, host: &str, sent: bool) -> HttpErro
     HttpError::new(fault, sent, text(fault, host, detail.as_deref(), sent))
 }
 
-/// The deepest cause that says something, and its words where they are not in [`text`].
-fn fault(error: &reqwest::Error) -> (Fault, Option<String>) {
+/// The deepest cause that says something.
+fn fault(error: &reqwest::Error) -> Found {
     let mut found = None;
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        found = of_cause(error).or(found);
+        found = deeper(found, of_cause(error));
         cause = error.source();
     }
     match found {
@@ -29,7 +32,21 @@ fn fault(error: &reqwest::Error) -> (Fault, Option<String>) {
     }
 }
 
-fn of_cause(error: &(dyn Error + 'static)) -> Option<(Fault, Option<String>)> {
+/// A proxy's failure stays one; what lies deeper only says why.
+fn deeper(found: Option<Found>, cause: Option<Found>) -> Option<Found> {
+    match (found, cause) {
+        (Some((Fault::Proxy, None)), Some((Fault::Refused, _))) => {
+            Some((Fault::Proxy, Some("it refused the connection".to_owned())))
+        }
+        (Some((Fault::Proxy, None)), Some((Fault::Dns, _))) => {
+            Some((Fault::Proxy, Some("its host was not found".to_owned())))
+        }
+        (Some((Fault::Proxy, detail)), _) => Some((Fault::Proxy, detail)),
+        (found, cause) => cause.or(found),
+    }
+}
+
+fn of_cause(error: &(dyn Error + 'static)) -> Option<Found> {
     if let Some(error) = error.downcast_ref::<io::Error>() {
         return of_io(error);
     }
@@ -49,9 +66,11 @@ fn of_cause(error: &(dyn Error + 'static)) -> Option<(Fault, Option<String>)> {
     }
 }
 
-fn of_io(error: &io::Error) -> Option<(Fault, Option<String>)> {
-    if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        return Some((Fault::Tls, Some(tls.to_string())));
+fn of_io(error: &io::Error) -> Option<Found> {
+    // `source` of an `io::Error` skips the error it holds.
+    let inner = error.get_ref().map(|inner| inner as &(dyn Error + 'static));
+    if let Some(found) = inner.and_then(of_cause) {
+        return Some(found);
     }
     let fault = match error.kind() {
         io::ErrorKind::ConnectionRefused => Fault::Refused,
@@ -66,7 +85,7 @@ fn of_io(error: &io::Error) -> Option<(Fault, Option<String>)> {
     Some((fault, None))
 }
 
-fn of_hyper(error: &hyper::Error) -> Option<(Fault, Option<String>)> {
+fn of_hyper(error: &hyper::Error) -> Option<Found> {
     let fault = match () {
         () if error.is_parse_too_large() => Fault::HeadTooLarge,
         () if error.is_parse() => Fault::NotHttp,

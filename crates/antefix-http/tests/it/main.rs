@@ -1,0 +1,5 @@
+//! The client against scripted bytes on real sockets.
+
+mod client;
+mod faults;
+mod upstream;
