@@ -104,6 +104,8 @@ mod tests {
                 Some("claude-opus-4-5"),
             ),
             (Bedrock, "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2", None),
+            (Bedrock, "anthropic.claude-opus-5-5-v1:x", None),
+            (Bedrock, "anthropic.claude-opus-5-5-vx", None),
             (Bedrock, "x/y.anthropic.claude-opus-5", None),
             (GoogleCloud, "claude-opus-5-5", Some("claude-opus-5-5")),
             (GoogleCloud, "claude-haiku-4-5@20251001", Some("claude-haiku-4-5")),
