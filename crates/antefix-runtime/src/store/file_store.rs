@@ -109,7 +109,6 @@ impl<D: Disk> FileStore<D> {
         let unfinished = self.layout.unfinished_blob(id);
         let write = || {
             let file = self.disk.create(&unfinished)?;
-            self.disk.truncate(&file, 0)?;
             self.disk.write_at(&file, 0, content)?;
             self.disk.sync(&file, SyncPoint::Blob)?;
             self.disk.rename(&unfinished, &self.layout.blob(id))

@@ -1,5 +1,6 @@
 //! The store on a disk that loses what was not synced: at every operation the process may be killed, the power
 //! may fail, or the operation may; then the next process goes on.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod disk;
 mod schedule;
@@ -8,8 +9,8 @@ use std::collections::BTreeSet;
 
 use schedule::{Tally, run, unnoticed};
 
-/// Another seed for another ten thousand schedules.
-const SEED: u64 = 1;
+/// The first seed; another one gives other schedules.
+const SEED: u64 = 0;
 const SCHEDULES: u64 = 12_000;
 
 #[test]

@@ -91,16 +91,17 @@ impl World {
 
     /// `None` when the disk failed or the process died; only then may it fail.
     fn start(&mut self) -> Result<Option<FileStore<SimDisk>>, String> {
-        if !self.made {
-            return self.make();
-        }
         match self.sessions().open(&self.id) {
             Ok(opened) => {
+                self.made = true;
                 self.tally.cuts += u64::from(opened.cut.is_some());
                 self.reconcile(&opened.transcript, true)?;
+                self.must_be_clean(&opened.store)?;
                 Ok(Some(opened.store))
             }
             Err(StoreError::Io { .. } | StoreError::NoSpace { .. }) => Ok(None),
+            // What was left of a session that was never made is no session, or one that can be worked on.
+            Err(StoreError::NotFound { .. }) if !self.made => self.make(),
             Err(error) => Err(format!("open: {error}")),
         }
     }
@@ -121,24 +122,18 @@ impl World {
     /// One step of the process; `false` when it cannot go on.
     fn work(&mut self, store: &mut FileStore<SimDisk>, random: &mut Random) -> Result<bool, String> {
         match random.below(10) {
-            0 => self.stale_append(store),
+            0 => stale_append(store),
             1..3 => self.append_with_blob(store, random),
             3..6 => self.append(store, random, None, true),
             _ => self.append(store, random, None, false),
         }
     }
 
-    fn stale_append(&mut self, store: &mut FileStore<SimDisk>) -> Result<bool, String> {
-        let head = store.head();
-        let stale = Head { lines: head.lines + 1, ..head };
-        match store.append(stale, &[br#"{"stale":1}"#.to_vec()], Durability::Buffered) {
-            Err(AppendError::Conflict { .. }) if store.head() == head => Ok(true),
-            Err(AppendError::Poisoned { .. }) => Ok(false),
-            other => Err(format!("an append to a stale head gave {other:?}")),
-        }
-    }
-
-    fn append_with_blob(&mut self, store: &mut FileStore<SimDisk>, random: &mut Random) -> Result<bool, String> {
+    fn append_with_blob(
+        &mut self,
+        store: &mut FileStore<SimDisk>,
+        random: &mut Random,
+    ) -> Result<bool, String> {
         // Few contents, so that some blobs are put twice.
         let content = vec![random.below(6) as u8; 40 + random.below(3) as usize * 100];
         let id = BlobId::of(&content);
@@ -171,9 +166,26 @@ impl World {
             Err(AppendError::Sync { .. }) => self.must_be_poisoned(store),
             Err(AppendError::NoSpace { .. } | AppendError::Write { .. } | AppendError::Poisoned { .. }) => {
                 self.tally.failures += 1;
-                Ok(store.head() == before)
+                self.must_be_as_before(store, before)
             }
             Err(error) => Err(format!("append: {error}")),
+        }
+    }
+
+    /// After a failed write the transcript ends at its head again, or the store takes nothing more.
+    fn must_be_as_before(&self, store: &mut FileStore<SimDisk>, before: Head) -> Result<bool, String> {
+        if store.append(before, &[], Durability::Buffered).is_err() {
+            return Ok(false);
+        }
+        self.must_be_clean(store).map(|()| true)
+    }
+
+    /// Nothing stands behind the head of a store that takes records.
+    fn must_be_clean(&self, store: &FileStore<SimDisk>) -> Result<(), String> {
+        let seen = self.sessions().inspect(&self.id).map_err(|error| format!("inspect: {error}"))?;
+        match seen.unfinished {
+            None if seen.head == store.head() => Ok(()),
+            rest => Err(format!("{:?} and {rest:?} where {:?} should be", seen.head, store.head())),
         }
     }
 
@@ -192,7 +204,8 @@ impl World {
                 let n = self.submitted.len();
                 let filler = "x".repeat(random.below(150) as usize);
                 let blob_text = blob.map(|id| id.to_string()).unwrap_or_default();
-                let object = format!(r#"{{"n":{n},"cwd":"/w","text":"{filler}","blob":"{blob_text}"}}"#).into_bytes();
+                let object =
+                    format!(r#"{{"n":{n},"cwd":"/w","text":"{filler}","blob":"{blob_text}"}}"#).into_bytes();
                 self.submitted.insert(object.clone(), blob);
                 object
             })
@@ -231,7 +244,11 @@ impl World {
             promised.extend(self.buffered.iter().cloned());
         }
         if !found.starts_with(&promised) {
-            return Err(format!("{} records were promised, {} are left, or others", promised.len(), found.len()));
+            return Err(format!(
+                "{} records were promised, {} are left, or others",
+                promised.len(),
+                found.len()
+            ));
         }
         for object in &found {
             let blob = self.submitted.get(object).ok_or("a record that nobody wrote")?;
@@ -282,6 +299,16 @@ impl World {
         self.restart(false)?;
         let left = self.buffered.len();
         if left == 0 { Ok(()) } else { Err(format!("{left} records too many")) }
+    }
+}
+
+fn stale_append(store: &mut FileStore<SimDisk>) -> Result<bool, String> {
+    let head = store.head();
+    let stale = Head { lines: head.lines + 1, ..head };
+    match store.append(stale, &[br#"{"stale":1}"#.to_vec()], Durability::Buffered) {
+        Err(AppendError::Conflict { .. }) if store.head() == head => Ok(true),
+        Err(AppendError::Poisoned { .. }) => Ok(false),
+        other => Err(format!("an append to a stale head gave {other:?}")),
     }
 }
 

@@ -45,9 +45,17 @@ impl FileState {
         }
     }
 
+    /// Brings the dirty sectors and the size to the disk, and nothing else: a sector that is clean by mistake stays
+    /// as it was.
     pub fn sync(&mut self) {
-        self.durable.clone_from(&self.cached);
-        self.dirty.clear();
+        let shortest = self.sizes.iter().copied().fold(self.durable.len(), usize::min);
+        self.durable.truncate(shortest);
+        self.durable.resize(self.cached.len(), 0);
+        for sector in std::mem::take(&mut self.dirty).into_keys() {
+            let start = (sector * SECTOR).min(self.cached.len());
+            let end = (start + SECTOR).min(self.cached.len());
+            self.durable[start..end].copy_from_slice(&self.cached[start..end]);
+        }
         self.sizes.clear();
     }
 
@@ -59,7 +67,9 @@ impl FileState {
 
     pub fn lose_power(&mut self, random: &mut Random) {
         self.cached = self.sample(random);
-        self.sync();
+        self.durable.clone_from(&self.cached);
+        self.dirty.clear();
+        self.sizes.clear();
     }
 
     fn resize(&mut self, length: usize) {
