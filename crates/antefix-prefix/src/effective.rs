@@ -20,6 +20,13 @@ impl Effective {
         self.limits.first().map_or(self.sent, |limit| limit.at)
     }
 
+    /// Number of leading positions that no documented limit touches. An entry that ends behind
+    /// [`kept`](Self::kept) and within these may still be read: plan it as doubtful.
+    pub fn kept_at_most(&self) -> usize {
+        let sure = self.limits.iter().find(|limit| limit.certainty == Certainty::Documented);
+        sure.map_or(self.sent, |limit| limit.at)
+    }
+
     /// Whether the provider's prompt extends as far as is known.
     pub fn extends(&self) -> bool {
         self.limits.is_empty()
@@ -72,7 +79,7 @@ pub fn effective(segments: &[Segment], sent: usize, rules: &Rules) -> Effective 
     let stripping = user_speaks && rules.thinking_retention == Retention::LastTurn;
     let found = [
         stripping.then(|| thinking_limit(old, rules)).flatten(),
-        user_speaks.then(|| clearing_limit(old)).flatten(),
+        clearing_limit(old, new),
         image_limit(old, new),
         reference_limit(old),
     ];
@@ -89,16 +96,18 @@ fn thinking_limit(old: &[Segment], rules: &Rules) -> Option<Limit> {
     Some(Limit { at, cause: Cause::ThinkingStripped, certainty, source: THINKING_SOURCE })
 }
 
-fn clearing_limit(old: &[Segment]) -> Option<Limit> {
-    // What was cleared when the user spoke before is gone from the prompt already.
-    let turn = old.iter().rposition(Segment::is_user_speech).map_or(0, |last| last + 1);
+/// "The next user message" is taken to be any message of the user's; a tool's result is only possibly one.
+fn clearing_limit(old: &[Segment], new: &[Segment]) -> Option<Limit> {
+    let users: Vec<_> = new.iter().filter(|segment| segment.is_from_user()).collect();
+    let certainty = match users.as_slice() {
+        [] => return None,
+        users if users.iter().any(|segment| segment.is_user_speech()) => Certainty::Documented,
+        _ => Certainty::Possible,
+    };
+    // What was cleared when the user's last message came is gone from the prompt already.
+    let turn = old.iter().rposition(Segment::is_from_user).map_or(0, |last| last + 1);
     let at = turn + old.get(turn..)?.iter().position(|segment| segment.clears)?;
-    Some(Limit {
-        at,
-        cause: Cause::MessageCleared,
-        certainty: Certainty::Documented,
-        source: CLEARING_SOURCE,
-    })
+    Some(Limit { at, cause: Cause::MessageCleared, certainty, source: CLEARING_SOURCE })
 }
 
 fn image_limit(old: &[Segment], new: &[Segment]) -> Option<Limit> {

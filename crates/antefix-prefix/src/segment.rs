@@ -47,11 +47,14 @@ impl Segment {
         matches!(self.kind, PositionKind::Block(BlockKind::Thinking | BlockKind::RedactedThinking))
     }
 
+    /// Whether it is part of a user message, tool results included.
+    pub fn is_from_user(&self) -> bool {
+        self.section == Section::Messages && self.role == Role::User
+    }
+
     /// Whether the user speaks here, which a tool's result is not.
     pub fn is_user_speech(&self) -> bool {
-        self.section == Section::Messages
-            && self.role == Role::User
-            && self.kind != PositionKind::Block(BlockKind::ToolResult)
+        self.is_from_user() && self.kind != PositionKind::Block(BlockKind::ToolResult)
     }
 
     /// Whether it makes one position of the lookback together with a neighbour of the same kind, where runs

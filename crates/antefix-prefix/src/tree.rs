@@ -171,6 +171,16 @@ impl Tree {
         }
     }
 
+    /// Forgets the entries on `chain`'s path that end behind its first `len` positions: the provider renders
+    /// them otherwise from now on (see [`Effective::kept`](crate::Effective::kept)).
+    pub fn forget_entries_behind(&mut self, chain: &Chain, len: usize) {
+        for len in len + 1..=self.common(chain) {
+            if let Some(prefix) = self.prefix_mut(chain, len) {
+                prefix.entry = None;
+            }
+        }
+    }
+
     /// Forgets all entries: they expired.
     pub fn forget_entries(&mut self) {
         self.prefixes.values_mut().for_each(|prefix| prefix.entry = None);

@@ -40,7 +40,9 @@ fn tree(sent: &[&str], marks: &[(&str, usize)]) -> Tree {
 fn relations() {
     use Relation::{BranchesAt, Diverges, Extends};
     // Two positions of head; a message is one position.
-    let cases: [(&[&str], &[(&str, usize)], &str, &str, Relation); 15] = [
+    type Case =
+        (&'static [&'static str], &'static [(&'static str, usize)], &'static str, &'static str, Relation);
+    let cases: [Case; 15] = [
         (&[], &[], "s", "a", Extends),
         (&["a"], &[], "s", "a", Extends),
         (&["a"], &[], "s", "abc", Extends),
@@ -121,7 +123,8 @@ fn every_prefix_is_kept_once() {
 fn entries_on_the_path() {
     use Entry::{Confirmed, Doubtful};
     let entries = |confirmed, doubtful| Entries { confirmed, doubtful };
-    let cases: [(&[(usize, Entry)], &str, usize, Entries); 9] = [
+    type Case = (&'static [(usize, Entry)], &'static str, usize, Entries);
+    let cases: [Case; 9] = [
         (&[], "abc", 9, entries(None, None)),
         (&[(1, Confirmed)], "abc", 9, entries(Some(1), None)),
         (&[(1, Confirmed), (4, Confirmed)], "abcde", 9, entries(Some(4), None)),

@@ -1,0 +1,289 @@
+//! Where the markers go, and what the provider drops.
+
+use antefix_models::{Collapse, Lookback, Minimum, Platform, Retention, Rules, Support, Tokens, Ttl, rules};
+use antefix_prefix::{
+    CachePlan, Cause, Certainty, Marker, PlanInput, PlanNote, PositionKind, Section, Segment, effective, plan,
+};
+use antefix_wire::anthropic::{BlockKind, Role};
+use proptest::prelude::*;
+
+/// Segments of 100 tokens, a letter each: `T` tool, `S` system text; `u` user text, `i` image, `r` tool result,
+/// `R` one with a changed tool reference; `a` assistant text, `c` call, `h` thinking, `e` empty text; `s` system
+/// message, `x` one with `clear_at`.
+fn segments(letters: &str) -> Vec<Segment> {
+    letters.chars().map(segment).collect()
+}
+
+fn segment(letter: char) -> Segment {
+    let (section, role, kind) = match letter {
+        'T' => (Section::Tools, Role::System, PositionKind::Tool),
+        'S' => (Section::System, Role::System, PositionKind::Block(BlockKind::Text)),
+        'u' => (Section::Messages, Role::User, PositionKind::Block(BlockKind::Text)),
+        'i' => (Section::Messages, Role::User, PositionKind::Block(BlockKind::Image)),
+        'r' | 'R' => (Section::Messages, Role::User, PositionKind::Block(BlockKind::ToolResult)),
+        'c' => (Section::Messages, Role::Assistant, PositionKind::Block(BlockKind::ToolUse)),
+        'h' => (Section::Messages, Role::Assistant, PositionKind::Block(BlockKind::Thinking)),
+        's' | 'x' => (Section::Messages, Role::System, PositionKind::Block(BlockKind::Text)),
+        _ => (Section::Messages, Role::Assistant, PositionKind::Block(BlockKind::Text)),
+    };
+    Segment {
+        section,
+        kind,
+        role,
+        tokens: Tokens(100),
+        markable: !matches!(letter, 'h' | 'e' | 'x'),
+        clears: letter == 'x',
+        image: letter == 'i',
+        reference_changed: letter == 'R',
+    }
+}
+
+/// A model that keeps prefixes of 250 tokens surely and of 150 perhaps.
+fn model(collapse: Collapse, max_markers: u32) -> Rules {
+    Rules {
+        known: true,
+        minimum: Minimum { below: Tokens(150), sure: Tokens(250), stated: Tokens(200) },
+        lookback: Lookback { positions: 20, collapse_runs: collapse },
+        max_markers,
+        one_hour_ttl: Support::Yes,
+        thinking_retention: Retention::AllTurns,
+        ..rules(Platform::Compatible, "none")
+    }
+}
+
+/// Collapsing, the conversation, its confirmed entry and the one in doubt, each as a number of positions.
+struct Case {
+    collapse: Collapse,
+    letters: String,
+    confirmed: usize,
+    doubtful: usize,
+}
+
+fn case(letters: &str, confirmed: usize, doubtful: usize) -> Case {
+    Case { collapse: Collapse::Yes, letters: letters.to_owned(), confirmed, doubtful }
+}
+
+fn run(case: &Case, max_markers: u32, head_ttl: Ttl, ttl: Ttl) -> CachePlan {
+    let head = case.letters.chars().take_while(|letter| matches!(letter, 'T' | 'S')).count();
+    plan(&PlanInput {
+        segments: &segments(&case.letters),
+        rules: &model(case.collapse, max_markers),
+        static_head: head.checked_sub(1),
+        confirmed: case.confirmed.checked_sub(1),
+        doubtful: case.doubtful.checked_sub(1),
+        ttl,
+        head_ttl,
+    })
+}
+
+fn numbers(plan: &CachePlan) -> Vec<usize> {
+    plan.markers.iter().map(|marker| marker.position).collect()
+}
+
+#[test]
+fn markers_stand_where_they_are_of_use() {
+    let wide = format!("TSu{}{}", "c".repeat(40), "r".repeat(40));
+    let thought = format!("TSuc{}r", "h".repeat(25));
+    let cases: [(Case, &[usize]); 16] = [
+        // The first request, and one that extends it.
+        (case("TSu", 0, 0), &[1, 2]),
+        (case("TSuau", 3, 0), &[1, 2, 4]),
+        (case("TSucr", 3, 0), &[1, 2, 4]),
+        // A request sent again marks what it marked before.
+        (case("TSu", 3, 0), &[1, 2]),
+        // However wide the step, the confirmed end itself is marked.
+        (case(&wide, 3, 0), &[1, 2, 82]),
+        (Case { collapse: Collapse::Unknown, ..case(&wide, 3, 0) }, &[1, 2, 82]),
+        // An end in doubt: covered where a run is one position, marked where it is not.
+        (case(&wide, 3, 43), &[1, 2, 82]),
+        (Case { collapse: Collapse::Unknown, ..case(&wide, 3, 43) }, &[1, 2, 42, 82]),
+        (case("TSuau", 0, 3), &[1, 4]),
+        (case("TSuau", 3, 3), &[1, 2, 4]),
+        // Never on thinking, an empty text or what is dropped later.
+        (case("TSuah", 3, 0), &[1, 2, 3]),
+        (case("TSue", 0, 0), &[1, 2]),
+        (case("TSuhx", 3, 0), &[1, 2]),
+        (case(&thought, 3, 0), &[1, 2, 29]),
+        // Too short to be kept, wholly or in the head.
+        (case("T", 0, 0), &[]),
+        (case("Tu", 0, 0), &[1]),
+    ];
+    for (case, expect) in cases {
+        let plan = run(&case, 4, Ttl::FiveMinutes, Ttl::FiveMinutes);
+        assert_eq!(numbers(&plan), expect, "{} {} {}", case.letters, case.confirmed, case.doubtful);
+    }
+}
+
+#[test]
+fn fewer_slots_keep_the_most_useful() {
+    let near = "TSuau".to_owned() + &"cr".repeat(9);
+    let far = "TSuau".to_owned() + &"cr".repeat(20);
+    let cases: [(&str, u32, usize, usize, &[usize]); 9] = [
+        (&far, 4, 5, 7, &[1, 4, 6, 44]),
+        (&far, 3, 5, 7, &[4, 6, 44]),
+        (&far, 2, 5, 7, &[4, 44]),
+        // A single marker must find the old entry and write as much as it can beyond.
+        (&far, 1, 5, 7, &[23]),
+        (&near, 1, 5, 0, &[22]),
+        (&near, 2, 0, 0, &[1, 22]),
+        (&near, 1, 0, 0, &[22]),
+        (&near, 1, 23, 0, &[22]),
+        (&near, 0, 5, 0, &[]),
+    ];
+    for (letters, max_markers, confirmed, doubtful, expect) in cases {
+        let case = Case { collapse: Collapse::No, ..case(letters, confirmed, doubtful) };
+        let plan = run(&case, max_markers, Ttl::FiveMinutes, Ttl::FiveMinutes);
+        assert_eq!(numbers(&plan), expect, "{letters} {max_markers} {confirmed} {doubtful}");
+    }
+}
+
+#[test]
+fn one_hour_comes_first() {
+    use Ttl::{FiveMinutes, OneHour};
+    let cases = [
+        (FiveMinutes, FiveMinutes, [FiveMinutes, FiveMinutes, FiveMinutes], false),
+        (OneHour, FiveMinutes, [OneHour, FiveMinutes, FiveMinutes], false),
+        (OneHour, OneHour, [OneHour, OneHour, OneHour], false),
+        (FiveMinutes, OneHour, [OneHour, OneHour, OneHour], true),
+    ];
+    for (head_ttl, ttl, expect, raised) in cases {
+        let plan = run(&case("TSuau", 3, 0), 4, head_ttl, ttl);
+        assert_eq!(plan.markers.iter().map(|marker| marker.ttl).collect::<Vec<_>>(), expect);
+        assert_eq!(plan.notes.contains(&PlanNote::HeadRaised), raised);
+    }
+}
+
+#[test]
+fn one_plan_in_full() {
+    let plan = run(&case("TSucrah", 3, 0), 4, Ttl::OneHour, Ttl::FiveMinutes);
+    let expect = CachePlan {
+        markers: vec![
+            Marker { position: 1, ttl: Ttl::OneHour },
+            Marker { position: 2, ttl: Ttl::FiveMinutes },
+            Marker { position: 5, ttl: Ttl::FiveMinutes },
+        ],
+        reads_to: Some(2),
+        writes_to: Some(5),
+        notes: vec![PlanNote::EndMovedBack { from: 6, to: 5 }],
+    };
+    assert_eq!(plan, expect);
+}
+
+#[test]
+fn what_the_provider_drops() {
+    use Cause::{FirstImage, MessageCleared, ReferenceChanged, ThinkingStripped};
+    use Certainty::{Documented, Possible};
+    use Retention::{AllTurns, LastTurn};
+    type Limits = &'static [(usize, Cause, Certainty)];
+    let cases: [(Retention, &str, &str, Limits); 17] = [
+        (AllTurns, "TSu", "au", &[]),
+        (AllTurns, "TSuhcr", "hau", &[]),
+        (LastTurn, "TSuhcr", "hcr", &[]),
+        (LastTurn, "TSuhcr", "hau", &[(3, ThinkingStripped, Documented)]),
+        (LastTurn, "TSucrhcr", "au", &[(5, ThinkingStripped, Documented)]),
+        // Thinking that was never part of a prompt is no loss.
+        (LastTurn, "TSu", "hau", &[]),
+        // What the turn before stripped is not lost again.
+        (LastTurn, "TSuhcrhaucr", "au", &[]),
+        (LastTurn, "TSuhcrhauhcr", "au", &[(9, ThinkingStripped, Documented)]),
+        (AllTurns, "TSux", "au", &[(3, MessageCleared, Documented)]),
+        (AllTurns, "TSux", "cr", &[(3, MessageCleared, Possible)]),
+        (AllTurns, "TSux", "a", &[]),
+        (AllTurns, "TSuxau", "au", &[]),
+        (AllTurns, "TSu", "ai", &[(2, FirstImage, Possible)]),
+        (AllTurns, "TSi", "ai", &[]),
+        (AllTurns, "TS", "i", &[]),
+        (AllTurns, "TSucRa", "u", &[(4, ReferenceChanged, Documented)]),
+        (LastTurn, "TSuhcr", "hai", &[(2, FirstImage, Possible), (3, ThinkingStripped, Documented)]),
+    ];
+    for (retention, old, new, expect) in cases {
+        let rules = Rules { thinking_retention: retention, ..model(Collapse::Yes, 4) };
+        let found = effective(&segments(&format!("{old}{new}")), old.len(), &rules);
+        let limits: Vec<_> =
+            found.limits.iter().map(|limit| (limit.at, limit.cause, limit.certainty)).collect();
+        assert_eq!(limits, expect, "{retention:?} {old} {new}");
+        assert!(found.limits.iter().all(|limit| limit.source.starts_with("platform.claude.com/")));
+        assert_eq!(found.kept(), expect.first().map_or(old.len(), |limit| limit.0));
+        let sure = expect.iter().find(|limit| limit.2 == Documented);
+        assert_eq!(found.kept_at_most(), sure.map_or(old.len(), |limit| limit.0));
+    }
+}
+
+fn ttl() -> impl Strategy<Value = Ttl> {
+    prop_oneof![Just(Ttl::FiveMinutes), Just(Ttl::OneHour)]
+}
+
+fn collapse() -> impl Strategy<Value = Collapse> {
+    prop_oneof![Just(Collapse::Yes), Just(Collapse::No), Just(Collapse::Unknown)]
+}
+
+/// Positions tested by a marker, counted by hand: its own and those before it, up to 20.
+fn tested(segments: &[Segment], marker: usize, collapse: bool) -> Vec<usize> {
+    let mut positions = 1;
+    let mut found = vec![marker];
+    for at in (0..marker).rev() {
+        let runs =
+            matches!(segments[at].kind, PositionKind::Block(BlockKind::ToolUse | BlockKind::ToolResult));
+        if !(collapse && runs && segments[at].kind == segments[at + 1].kind) {
+            positions += 1;
+        }
+        if positions > 20 {
+            break;
+        }
+        found.push(at);
+    }
+    found
+}
+
+proptest! {
+    #[test]
+    fn plans_keep_the_rules(
+        letters in "T{0,3}S{0,2}[uirachesx]{0,70}",
+        confirmed in 0_usize..80,
+        doubtful in 0_usize..80,
+        max_markers in 0_u32..6,
+        collapse in collapse(),
+        head_ttl in ttl(),
+        ttl in ttl(),
+    ) {
+        let found = segments(&letters);
+        let input = Case { collapse, letters, confirmed, doubtful };
+        let plan = run(&input, max_markers, head_ttl, ttl);
+        let markers = &plan.markers;
+        prop_assert!(markers.len() <= max_markers as usize);
+        prop_assert!(markers.windows(2).all(|pair| pair[0].position < pair[1].position));
+        prop_assert!(markers.windows(2).all(|pair| pair[0].ttl >= pair[1].ttl), "one hour first");
+        prop_assert!(markers.iter().all(|marker| found[marker.position].markable));
+        let confirmed = confirmed.checked_sub(1).filter(|&at| at < found.len());
+        let proven = |at| Some(at) == confirmed || (at + 1) * 100 >= 150;
+        prop_assert!(markers.iter().all(|marker| proven(marker.position)), "long enough to be kept");
+        let reaches = |entry: usize| {
+            let collapse = collapse == Collapse::Yes;
+            markers.iter().any(|marker| tested(&found, marker.position, collapse).contains(&entry))
+        };
+        if let Some(entry) = plan.reads_to {
+            prop_assert_eq!(Some(entry), confirmed);
+            prop_assert!(reaches(entry));
+        }
+        if let Some(end) = plan.writes_to {
+            prop_assert!(markers.last().is_some_and(|last| last.position == end));
+            prop_assert!(confirmed.is_none_or(|confirmed| end > confirmed));
+        }
+        // Whatever stands behind it, a confirmed end that takes a marker is always found again.
+        if let Some(entry) = confirmed.filter(|&entry| found[entry].markable && max_markers >= 2) {
+            prop_assert_eq!(plan.reads_to, Some(entry));
+            let newer = (entry + 1..found.len()).rev().find(|&at| found[at].markable);
+            prop_assert!(plan.writes_to == newer || newer.is_some_and(|at| (at + 1) * 100 < 150));
+        }
+    }
+
+    /// Where no limit is found, nothing that was sent can be rendered otherwise.
+    #[test]
+    fn limits_lie_in_what_was_sent(letters in "T{0,2}S{0,2}[uirachesxR]{0,40}", sent in 0_usize..50) {
+        let rules = Rules { thinking_retention: Retention::LastTurn, ..model(Collapse::Yes, 4) };
+        let found = effective(&segments(&letters), sent, &rules);
+        prop_assert!(found.limits.iter().all(|limit| limit.at < sent));
+        prop_assert!(found.limits.windows(2).all(|pair| pair[0].at <= pair[1].at));
+        prop_assert!(found.kept() <= found.kept_at_most() && found.kept_at_most() <= found.sent);
+    }
+}
