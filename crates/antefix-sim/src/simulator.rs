@@ -1,32 +1,117 @@
 //! The server: state, routes, one request at a time.
 
+mod messages;
+mod tenant;
+
+use crate::answer::error_body;
+use crate::cache::{Cache, CacheRules};
+use crate::catalogue;
+use crate::error::ApiError;
+use crate::memory::Memory;
+use crate::meter::Meter;
+use crate::script::Fired;
+use crate::threads::Threads;
 use crate::{Config, HttpRequest, HttpResponse, Millis, ResponseBody, Script};
+
+use tenant::Tenant;
 
 /// A simulated provider.
 #[derive(Clone, Debug)]
 pub struct Simulator {
+    config: Config,
+    script: Script,
+    cache: Cache,
+    fired: Fired,
+    memory: Memory,
+    threads: Threads,
+    meter: Meter,
+    requests: u64,
     log: Vec<Billed>,
 }
 
 impl Simulator {
     /// A provider with an empty cache.
-    pub fn new(_config: Config, _script: Script) -> Self {
-        Self { log: Vec::new() }
+    pub fn new(config: Config, script: Script) -> Self {
+        let rules = CacheRules {
+            refresh: config.refresh,
+            other_ttl: config.other_ttl,
+            eviction_per_mille: config.eviction_per_mille,
+            seed: config.seed,
+        };
+        Self {
+            config,
+            script,
+            cache: Cache::new(rules),
+            fired: Fired::default(),
+            memory: Memory::default(),
+            threads: Threads::default(),
+            meter: Meter::default(),
+            requests: 0,
+            log: Vec::new(),
+        }
     }
 
     /// Answers one request that started at `now`; moments must not fall from call to call.
-    pub fn handle(&mut self, _request: &HttpRequest<'_>, _now: Millis) -> HttpResponse {
-        HttpResponse { status: 404, headers: Vec::new(), body: ResponseBody::Full(Vec::new()) }
+    pub fn handle(&mut self, request: &HttpRequest<'_>, now: Millis) -> HttpResponse {
+        self.requests += 1;
+        let request_id = format!("req_sim{:012}", self.requests);
+        let mut response = match self.route(request, &request_id, now) {
+            Ok(response) => response,
+            Err(error) => refused(&error, &request_id),
+        };
+        response.headers.push(("request-id".to_owned(), request_id));
+        if request.method == "HEAD" {
+            response.body = ResponseBody::Full(Vec::new());
+        }
+        response
     }
 
-    /// What was billed, one entry for each request to `/v1/messages`.
+    /// What was billed, one entry for each authenticated request to `/v1/messages`.
     pub fn log(&self) -> &[Billed] {
         &self.log
+    }
+
+    fn route(
+        &mut self,
+        request: &HttpRequest<'_>,
+        request_id: &str,
+        now: Millis,
+    ) -> Result<HttpResponse, ApiError> {
+        let path = request.path.split('?').next().unwrap_or_default().trim_end_matches('/');
+        match (request.method, path) {
+            ("HEAD" | "GET", "/api/hello") => Ok(json(200, "{}".to_owned())),
+            ("GET" | "HEAD", "/v1/models") => self.admit(request, now).map(|_| json(200, catalogue::list())),
+            ("POST", "/v1/messages") => {
+                let tenant = self.admit(request, now)?;
+                Ok(self.messages(request, &tenant, request_id, now))
+            }
+            ("POST", "/v1/messages/count_tokens") => {
+                self.admit(request, now)?;
+                self.count_tokens(request).map(|body| json(200, body))
+            }
+            ("GET" | "HEAD", _) if path.starts_with("/v1/models/") => {
+                self.admit(request, now)?;
+                catalogue::one(path.trim_start_matches("/v1/models/")).map(|body| json(200, body))
+            }
+            (_, "/api/hello" | "/v1/models" | "/v1/messages" | "/v1/messages/count_tokens") => {
+                Err(ApiError::new(405, "invalid_request_error", "Method Not Allowed"))
+            }
+            _ => Err(ApiError::not_found("Not Found")),
+        }
+    }
+
+    /// Who asks, if that is known and allowed.
+    fn admit(&self, request: &HttpRequest<'_>, _now: Millis) -> Result<Tenant, ApiError> {
+        let tenant = Tenant::of(request, self.config.platform)?;
+        if request.header("anthropic-version").is_none() {
+            return Err(ApiError::invalid("anthropic-version: header is required"));
+        }
+        Ok(tenant)
     }
 }
 
 /// What one request to `/v1/messages` was billed; token figures are zero for a refused one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Billed {
     /// When the request started.
     pub now: Millis,
@@ -34,7 +119,7 @@ pub struct Billed {
     pub request_id: String,
     /// The message id, where one was issued.
     pub message_id: Option<String>,
-    /// The model asked for.
+    /// The model asked for; empty if the body could not be read.
     pub model: String,
     /// HTTP status.
     pub status: u16,
@@ -48,4 +133,26 @@ pub struct Billed {
     pub uncached: u64,
     /// Output tokens.
     pub output: u64,
+}
+
+impl Billed {
+    /// All input tokens.
+    pub fn total(&self) -> u64 {
+        self.read + self.write_5m + self.write_1h + self.uncached
+    }
+}
+
+fn json(status: u16, body: String) -> HttpResponse {
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    HttpResponse { status, headers, body: ResponseBody::Full(body.into_bytes()) }
+}
+
+fn refused(error: &ApiError, request_id: &str) -> HttpResponse {
+    let mut response = json(error.status, error_body(error, request_id));
+    if let Some(seconds) = error.retry_after {
+        response.headers.push(("retry-after".to_owned(), seconds.to_string()));
+    }
+    let retry = matches!(error.status, 408 | 409 | 429 | 500..);
+    response.headers.push(("x-should-retry".to_owned(), retry.to_string()));
+    response
 }

@@ -1,0 +1,364 @@
+//! `POST /v1/messages` and `/v1/messages/count_tokens`.
+
+use antefix_models::{Rules, Ttl};
+use antefix_wire::json::Body;
+
+use crate::answer::{self, Answer, Content, Part, Usage};
+use crate::binding::{self, Digest, Dropped};
+use crate::cache::{Ask, Outcome};
+use crate::catalogue;
+use crate::check::{check, check_answer, markers};
+use crate::error::ApiError;
+use crate::http::Chunk;
+use crate::memory::{Fingerprint, PENDING};
+use crate::render::{Rendered, Section, render, scope};
+use crate::request::{Previous, Request, Thread};
+use crate::script::{Fault, Point, Refusal, Reply};
+use crate::threads::{Answered, check_supported};
+use crate::{HttpRequest, HttpResponse, Millis, ResponseBody, StreamEnd};
+
+use super::tenant::Tenant;
+use super::{Billed, Simulator, refused};
+
+/// A request that has passed all checks.
+struct Accepted {
+    request: Request,
+    rules: Rules,
+    scope: String,
+    blocks: Vec<Rendered>,
+    markers: Vec<(usize, Ttl)>,
+    dropped: Vec<Dropped>,
+}
+
+impl Simulator {
+    pub(super) fn messages(
+        &mut self,
+        request: &HttpRequest<'_>,
+        tenant: &Tenant,
+        request_id: &str,
+        now: Millis,
+    ) -> HttpResponse {
+        let mut billed = Billed { now, request_id: request_id.to_owned(), ..Billed::default() };
+        let result = self.meter.admit(&tenant.organization, &self.config.limits, now);
+        let result = result.and_then(|()| self.accept(request, tenant, now, &mut billed));
+        let result = result.and_then(|accepted| self.answer(accepted, tenant, now, &mut billed));
+        let mut response = match result {
+            Ok(response) => response,
+            Err(error) => refused(&error, request_id),
+        };
+        billed.status = response.status;
+        let quota = self.config.unified_quota;
+        let meter = self.meter.headers(&tenant.organization, &self.config.limits, quota.as_ref(), now);
+        response.headers.extend(meter);
+        response.headers.push(("anthropic-organization-id".to_owned(), tenant.organization.clone()));
+        self.log.push(billed);
+        response
+    }
+
+    /// Counts what a request's prompt comes to; nothing is cached.
+    pub(super) fn count_tokens(&self, request: &HttpRequest<'_>) -> Result<String, ApiError> {
+        let body = parse(request.body)?;
+        let read = Request::read(body.root(), betas(request), &[])?;
+        if let Some(tool) = read.tools.iter().find(|tool| tool.web) {
+            let problem = "server tools are not supported by count_tokens";
+            return Err(ApiError::invalid(format!("tools: {}: {problem}", tool.name)));
+        }
+        let rules = self.rules(&read.model)?;
+        check(&read, &rules, &self.config)?;
+        let tokens: u64 = render(&read, &rules, &self.config).iter().map(|block| block.tokens).sum();
+        Ok(format!("{{\"input_tokens\":{tokens}}}"))
+    }
+
+    fn accept(
+        &mut self,
+        request: &HttpRequest<'_>,
+        tenant: &Tenant,
+        now: Millis,
+        billed: &mut Billed,
+    ) -> Result<Accepted, ApiError> {
+        let mut read = self.read(request, tenant, now)?;
+        billed.model.clone_from(&read.model);
+        let rules = self.rules(&read.model)?;
+        check_answer(&read, &rules)?;
+        check(&read, &rules, &self.config)?;
+        let dropped = binding::check(&mut read, &rules.id, self.config.binds(&rules))?;
+        let blocks = render(&read, &rules, &self.config);
+        let mut markers = markers(&read, &blocks, &rules)?;
+        let total: u64 = blocks.iter().map(|block| block.tokens).sum();
+        let window = rules.context_window.0;
+        if total > window {
+            return Err(ApiError::invalid(format!("prompt is too long: {total} tokens > {window} maximum")));
+        }
+        if markers.is_empty() && self.config.implicit_tools {
+            let last = blocks.iter().rposition(|block| block.section == Section::Tools);
+            markers.extend(last.map(|last| (last, Ttl::FiveMinutes)));
+        }
+        let scope = scope(&read, &tenant.scope, &self.config);
+        Ok(Accepted { request: read, rules, scope, blocks, markers, dropped })
+    }
+
+    /// Reads the body, and what a thread holds of the conversation.
+    fn read(&self, request: &HttpRequest<'_>, tenant: &Tenant, now: Millis) -> Result<Request, ApiError> {
+        let body = parse(request.body)?;
+        let previous = body.root().pointer("/thread/previous_message_id").and_then(|node| node.str());
+        let stored = previous.and_then(|previous| self.threads.request(&tenant.scope, &previous));
+        let known_tools = stored.map_or(&[][..], |request| &request.tools);
+        let read = Request::read(body.root(), betas(request), known_tools)?;
+        let Some(thread) = read.params.thread.clone() else { return Ok(read) };
+        // Without the beta the field is refused later, with the other preview fields.
+        check_supported(&read)?;
+        match thread {
+            Thread::Create => Ok(read),
+            Thread::Continue(previous) => self.threads.expand(&tenant.scope, &previous, read, now),
+        }
+    }
+
+    fn rules(&self, model: &str) -> Result<Rules, ApiError> {
+        let rules = self.config.rules_of(model);
+        if rules.known
+            || self.config.accept_unknown_models
+            || self.config.rules.iter().any(|(id, _)| id == model)
+        {
+            return Ok(rules);
+        }
+        Err(catalogue::unknown(model))
+    }
+
+    fn answer(
+        &mut self,
+        accepted: Accepted,
+        tenant: &Tenant,
+        now: Millis,
+        billed: &mut Billed,
+    ) -> Result<HttpResponse, ApiError> {
+        let request = &accepted.request;
+        let warming = request.params.max_tokens == Some(0);
+        let reply = if warming { Reply::default() } else { self.script.reply(request, &mut self.fired) };
+        if let Some(refusal) = &reply.refusal {
+            return Err(refuse(refusal));
+        }
+        let tokenizer = self.config.tokenizer;
+        let mut content = answer::compose(request, &accepted.rules.id, &reply, tokenizer);
+        let (stop_reason, stop_sequence) = answer::stop(&mut content, request, &reply, tokenizer);
+        let stop_reason = if warming { "max_tokens".to_owned() } else { stop_reason };
+        let (usage, first_byte) = self.pay(&accepted, &content, &reply, now);
+        let message_id = message_id(&accepted, billed);
+        let diagnostics = self.diagnostics(&accepted, tenant, &message_id, &reply, now);
+        bill(billed, &usage, &message_id);
+        self.meter.charge(&tenant.organization, &usage.total, usage.output, now);
+        let answer = Answer {
+            id: message_id,
+            model: request.model.clone(),
+            content,
+            stop_reason,
+            stop_sequence,
+            usage,
+            diagnostics,
+            dropped: accepted.dropped.clone(),
+        };
+        let chunks = self.chunks(&answer, request, &reply, first_byte);
+        let finished_at = now.after(chunks.last().map(|chunk| chunk.at).unwrap_or_default());
+        let streamed = request.params.stream;
+        self.keep_thread(accepted.request, &answer, tenant, (now, finished_at))?;
+        Ok(respond(chunks, streamed, &reply, &billed.request_id))
+    }
+
+    /// Looks up and writes the cache, once for each iteration of server tools; the usage and the time to the
+    /// first byte.
+    fn pay(
+        &mut self,
+        accepted: &Accepted,
+        content: &[Content],
+        reply: &Reply,
+        now: Millis,
+    ) -> (Usage, Millis) {
+        let ask = self.ask(accepted, &accepted.blocks, now);
+        let start = self.cache.look_up(&ask);
+        let fresh = start.uncached + start.write_5m + start.write_1h;
+        let latency = self.config.latency;
+        let first_byte = Millis(latency.first_byte.0 + latency.per_1k_uncached.0 * fresh / 1_000);
+        let first_byte = reply.first_byte.unwrap_or(first_byte);
+        let lost = matches!(
+            reply.fault,
+            Some(Fault::Cut(point) | Fault::Hang(point)) if point == Point::BeforeFirstByte { written: false }
+        );
+        if !lost {
+            self.cache.write(&ask, &start, now.after(first_byte));
+        }
+        let mut total = start.clone();
+        for blocks in self.iterations(accepted, content) {
+            let mut ask = self.ask(accepted, &blocks, now.after(first_byte));
+            if !accepted.markers.is_empty() && self.config.server_tool_marker {
+                ask.markers.push((blocks.len().saturating_sub(1), Ttl::FiveMinutes));
+            }
+            let outcome = self.cache.look_up(&ask);
+            self.cache.write(&ask, &outcome, ask.now);
+            total.read += outcome.read;
+            total.write_5m += outcome.write_5m;
+            total.write_1h += outcome.write_1h;
+            total.uncached += outcome.uncached;
+        }
+        (usage(start, total, content, reply, &accepted.request), first_byte)
+    }
+
+    fn ask<'a>(&self, accepted: &'a Accepted, blocks: &'a [Rendered], now: Millis) -> Ask<'a> {
+        Ask {
+            scope: &accepted.scope,
+            blocks,
+            markers: accepted.markers.clone(),
+            minimum: self.config.minimum(&accepted.rules),
+            lookback: accepted.rules.lookback.positions as usize,
+            collapse: self.config.collapses(&accepted.rules),
+            now,
+        }
+    }
+
+    /// The prompts of the iterations after the first: what came before, with the answer up to each result of a
+    /// server tool.
+    fn iterations(&self, accepted: &Accepted, content: &[Content]) -> Vec<Vec<Rendered>> {
+        let results = content.iter().enumerate();
+        let results = results.filter(|(_, content)| matches!(content.part, Part::ServerResult { .. }));
+        let prompt = |end: usize| {
+            let mut request = accepted.request.clone();
+            request.messages.push(answer::as_message(content.get(..=end).unwrap_or_default()).ok()?);
+            Some(render(&request, &accepted.rules, &self.config))
+        };
+        results.filter_map(|(end, _)| prompt(end)).collect()
+    }
+
+    fn diagnostics(
+        &mut self,
+        accepted: &Accepted,
+        tenant: &Tenant,
+        message_id: &str,
+        reply: &Reply,
+        now: Millis,
+    ) -> Option<String> {
+        let fingerprint = Fingerprint::of(&accepted.request, &accepted.blocks, &tenant.scope, now);
+        let asked = accepted.request.params.diagnostics.as_ref();
+        let supported = accepted.rules.diagnostics != antefix_models::Support::No;
+        let diagnosis = asked.filter(|_| supported).map(|previous| {
+            if *previous != Previous::FirstTurn
+                && (self.config.diagnostics_pending || reply.diagnostics_pending)
+            {
+                return PENDING.to_owned();
+            }
+            self.memory.diagnose(previous, &fingerprint)
+        });
+        self.memory.remember(fingerprint, message_id);
+        diagnosis
+    }
+
+    /// The body in pieces, each with the time it is due.
+    fn chunks(&self, answer: &Answer, request: &Request, reply: &Reply, first_byte: Millis) -> Vec<Chunk> {
+        let speed = self.config.latency.tokens_per_second;
+        let generated = |tokens: u64| (tokens * 1_000).checked_div(speed).unwrap_or(0);
+        if !request.params.stream {
+            let at = first_byte.after(Millis(generated(answer.usage.output)));
+            return vec![Chunk { at, bytes: answer::message_body(answer).into_bytes() }];
+        }
+        let delay = reply.chunk_delay.unwrap_or_default().0;
+        let events = answer::events(answer).into_iter().enumerate();
+        events
+            .map(|(index, event)| {
+                let at = first_byte.0 + generated(event.tokens) + delay * index as u64;
+                Chunk { at: Millis(at), bytes: event.bytes() }
+            })
+            .collect()
+    }
+
+    /// Keeps the conversation of a thread; after a refusal a thread cannot be continued.
+    fn keep_thread(
+        &mut self,
+        request: Request,
+        answer: &Answer,
+        tenant: &Tenant,
+        (started_at, finished_at): (Millis, Millis),
+    ) -> Result<(), ApiError> {
+        let Some(thread) = request.params.thread.clone() else { return Ok(()) };
+        if answer.stop_reason == "refusal" {
+            return Ok(());
+        }
+        let previous = match &thread {
+            Thread::Create => None,
+            Thread::Continue(previous) => Some(previous.as_str()),
+        };
+        let message = answer::as_message(&answer.content)?;
+        let message_id = answer.id.clone();
+        let answered = Answered { request, message, message_id, started_at, finished_at };
+        self.threads.advance(&tenant.scope, previous, answered);
+        Ok(())
+    }
+}
+
+fn parse(body: &[u8]) -> Result<Body, ApiError> {
+    if body.len() > MOST_BYTES {
+        return Err(ApiError::new(413, "request_too_large", "Request exceeds the maximum size"));
+    }
+    Body::parse(body)
+        .map_err(|error| ApiError::invalid(format!("The request body is not valid JSON: {error}")))
+}
+
+fn betas(request: &HttpRequest<'_>) -> Vec<String> {
+    let headers = request.headers.iter().filter(|(name, _)| name == "anthropic-beta");
+    let names = headers.flat_map(|(_, value)| value.split(','));
+    names.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+fn refuse(refusal: &Refusal) -> ApiError {
+    let error = ApiError::new(refusal.status, &refusal.kind, refusal.message.as_str());
+    ApiError { retry_after: refusal.retry_after, ..error }
+}
+
+fn usage(start: Outcome, total: Outcome, content: &[Content], reply: &Reply, request: &Request) -> Usage {
+    let sum = |wanted: fn(&Part) -> bool| {
+        content.iter().filter(|content| wanted(&content.part)).map(|content| content.tokens).sum()
+    };
+    let calls = |tool: &str| {
+        let called =
+            |content: &&Content| matches!(&content.part, Part::ServerToolUse { name, .. } if name == tool);
+        content.iter().filter(called).count() as u64
+    };
+    Usage {
+        start,
+        total,
+        output: reply.output_tokens.unwrap_or_else(|| sum(|_| true)),
+        thinking: sum(|part| matches!(part, Part::Thinking { .. } | Part::Redacted(_))),
+        searches: calls("web_search"),
+        fetches: calls("web_fetch"),
+        speed: request.params.speed.clone(),
+    }
+}
+
+fn message_id(accepted: &Accepted, billed: &Billed) -> String {
+    let mut digest = Digest::of_request(&accepted.request);
+    digest.part("request", &billed.request_id);
+    digest.part("time", &billed.now.0.to_string());
+    format!("msg_{:016x}{:08x}", digest.0, digest.1 >> 32)
+}
+
+fn bill(billed: &mut Billed, usage: &Usage, message_id: &str) {
+    billed.message_id = Some(message_id.to_owned());
+    billed.read = usage.total.read;
+    billed.write_5m = usage.total.write_5m;
+    billed.write_1h = usage.total.write_1h;
+    billed.uncached = usage.total.uncached;
+    billed.output = usage.output;
+}
+
+fn respond(chunks: Vec<Chunk>, streamed: bool, reply: &Reply, request_id: &str) -> HttpResponse {
+    let (chunks, end) = answer::spoil(chunks, reply.fault.as_ref(), request_id);
+    let content_type = if streamed { "text/event-stream; charset=utf-8" } else { "application/json" };
+    let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+    let body = match <[Chunk; 1]>::try_from(chunks) {
+        Ok([whole]) if !streamed && end == StreamEnd::Clean && whole.at == Millis(0) => {
+            ResponseBody::Full(whole.bytes)
+        }
+        Ok(one) => ResponseBody::Stream { chunks: one.into(), end },
+        Err(chunks) => ResponseBody::Stream { chunks, end },
+    };
+    HttpResponse { status: 200, headers, body }
+}
+
+/// The documented limit of the Messages API.
+const MOST_BYTES: usize = 32 << 20;
