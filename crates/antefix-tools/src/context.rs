@@ -89,7 +89,9 @@ impl Context {
     /// How a path is shown to the model: relative to the workspace where it lies inside, else absolute.
     pub fn shown(&self, path: &Path) -> String {
         let inside = path.strip_prefix(&self.cwd).ok().filter(|rest| !rest.as_os_str().is_empty());
-        inside.unwrap_or(path).to_string_lossy().into_owned()
+        let shown = inside.unwrap_or(path).to_string_lossy();
+        let control = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
+        shown.chars().map(control).collect()
     }
 }
 
@@ -198,9 +200,12 @@ mod tests {
     #[test]
     fn paths_are_shown_from_the_workspace() {
         let context = Context::new("/w/app", "/tmp/spill");
-        for (path, expect) in
-            [("/w/app/src/a.rs", "src/a.rs"), ("/w/apple", "/w/apple"), ("/w/app", "/w/app")]
-        {
+        for (path, expect) in [
+            ("/w/app/src/a.rs", "src/a.rs"),
+            ("/w/apple", "/w/apple"),
+            ("/w/app", "/w/app"),
+            ("/w/app/a\nb", "a\u{fffd}b"),
+        ] {
             assert_eq!(context.shown(Path::new(path)), expect);
         }
         assert_eq!(context.absolute("src"), Path::new("/w/app/src"));

@@ -55,26 +55,41 @@ impl Executor {
     /// tool and a panic are error results. Calls that have not started when the context is cancelled do not
     /// start. Dropping the future stops the calls.
     pub async fn run(&self, context: &Context, calls: Vec<Call>) -> Vec<Output> {
+        self.run_each(context, calls, |_, _| ()).await
+    }
+
+    /// As [`run`](Self::run), and shows each result with its place in the batch as soon as it is there.
+    pub async fn run_each(
+        &self,
+        context: &Context,
+        calls: Vec<Call>,
+        mut ready: impl FnMut(usize, &Output),
+    ) -> Vec<Output> {
         let mut outputs = vec![None; calls.len()];
         let mut earlier: Vec<(Access, watch::Receiver<()>)> = Vec::new();
         let mut tasks = JoinSet::new();
-        let mut task_ids = Vec::new();
+        let mut started = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
             let access = self.access(context, &call);
             let waits = earlier.iter().filter(|(before, _)| must_wait(before, &access));
             let waits: Vec<_> = waits.map(|(_, done)| done.clone()).collect();
             let (running, done) = watch::channel(());
             earlier.push((access, done));
-            let task = self.clone().run_one(context.for_call(&call.id), call, waits, running);
+            let own = context.for_call(&call.id);
+            let task = self.clone().run_one(own.clone(), call, waits, running);
             let handle = tasks.spawn(async move { (index, task.await) });
-            task_ids.push(handle.id());
+            started.push((handle.id(), own));
         }
         while let Some(joined) = tasks.join_next().await {
             let (index, output) = joined.unwrap_or_else(|error| {
-                let index = task_ids.iter().position(|id| *id == error.id()).unwrap_or(usize::MAX);
+                let index = started.iter().position(|(id, _)| *id == error.id()).unwrap_or(usize::MAX);
                 (index, Output::error(panic_text(error)))
             });
+            if let Some((_, own)) = started.get(index) {
+                own.report(ProgressKind::Finished { is_error: output.is_error });
+            }
             if let Some(slot) = outputs.get_mut(index) {
+                ready(index, &output);
                 *slot = Some(output);
             }
         }
@@ -110,7 +125,6 @@ impl Executor {
         context.report(ProgressKind::Started);
         let output = sendable(tool.call(&context, call.input).await);
         drop(running);
-        context.report(ProgressKind::Finished { is_error: output.is_error });
         output
     }
 
@@ -136,8 +150,15 @@ fn overlap(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// Providers refuse empty texts and empty results, and a tool from outside may give either.
+/// Providers refuse empty texts and empty results, some refuse NUL, and files and tools from outside may give any.
 fn sendable(mut output: Output) -> Output {
+    for content in &mut output.content {
+        if let Content::Text(text) = content
+            && text.contains('\0')
+        {
+            *text = text.replace('\0', "\u{fffd}");
+        }
+    }
     output.content.retain(|content| !matches!(content, Content::Text(text) if text.is_empty()));
     if output.content.is_empty() {
         output.content = Output::text("").content;

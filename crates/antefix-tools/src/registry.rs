@@ -29,8 +29,8 @@ impl Registry {
     pub fn builtin() -> Self {
         let mut registry = Self::new();
         registry.register(Arc::new(crate::Read::new()));
-        //        registry.register(Arc::new(crate::Grep::new()));
-        //        registry.register(Arc::new(crate::Edit::new()));
+        registry.register(Arc::new(crate::Grep::new()));
+        registry.register(Arc::new(crate::Edit::new()));
         registry.register(Arc::new(crate::Bash::new()));
         registry
     }

@@ -35,17 +35,13 @@ impl Regular {
         if metadata.is_dir() {
             return Err(read::folder(context, &path));
         }
-        let not_a_file = |kind| Failure::new(format!("`{shown}` is {}, not a file", kind_name(kind)));
         if !metadata.is_file() {
-            return Err(not_a_file(metadata.file_type()));
+            let kind = kind_name(metadata.file_type());
+            return Err(Failure::new(format!("`{shown}` is {kind}, not a file")));
         }
         // Between the look and the opening, the file may have become a FIFO: opening must not wait either.
-        let flags = OFlags::NONBLOCK.bits().cast_signed();
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(&path).map_err(failed)?;
+        let file = open_quietly(&path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
-            return Err(not_a_file(metadata.file_type()));
-        }
         Ok(Self { path, file, metadata })
     }
 
@@ -76,9 +72,14 @@ fn kind_name(kind: FileType) -> &'static str {
         "a FIFO"
     } else if kind.is_socket() {
         "a socket"
-    } else if kind.is_dir() {
-        "a folder"
     } else {
         "a device"
     }
+}
+
+/// Opens a file for reading, without waiting; an error if it is not a regular file.
+pub(crate) fn open_quietly(path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("not a regular file")) }
 }

@@ -10,6 +10,9 @@ use crate::{Context, Failure};
 /// Says that a file is not there, and what is near: similar names in its folder, files of its name elsewhere.
 pub(crate) fn missing(context: &Context, path: &Path) -> Failure {
     let shown = context.shown(path);
+    if let Ok(target) = path.read_link() {
+        return Failure::new(format!("`{shown}` is a link to `{}`, which is not there", target.display()));
+    }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let parent = path.parent().unwrap_or(path);
     let mut hints = Vec::new();

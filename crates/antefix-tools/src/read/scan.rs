@@ -106,8 +106,6 @@ impl Scan {
             text.push_str(&format!("[lines {first} to {last} of {total}"));
             if !ranged {
                 text.push_str(&format!("; {bytes} bytes are too many to show: use a range or grep"));
-            } else if self.full && last < total {
-                text.push_str(&format!("; more from `offset` {}", last + 1));
             }
             text.push_str("]\n");
         }

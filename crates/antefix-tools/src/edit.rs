@@ -1,0 +1,178 @@
+//! `edit`: replaces text in a file, exactly.
+
+mod diff;
+mod nearest;
+mod replace;
+mod store;
+
+use std::io::Read as _;
+use std::path::Path;
+
+use antefix_wire::json::Body;
+
+use crate::paths;
+use crate::regular::{Regular, fact};
+use crate::tool::{blocking, built_in};
+use crate::{Access, BoxFuture, Context, Definition, Failure, Fields, Output, Scope, Tool};
+use replace::{Replacement, Unfit};
+
+/// `edit`: replaces text in a file, exactly.
+///
+/// It refuses where the model has not seen the file or the file has changed since, and where the text to replace
+/// is not there or is there more than once. The file is replaced as a whole or not at all; its mode and its line
+/// ends stay. The result is a small unified diff.
+#[derive(Debug)]
+pub struct Edit {
+    definition: Definition,
+}
+
+impl Edit {
+    /// Makes the tool.
+    pub fn new() -> Self {
+        Self { definition: built_in("edit", DESCRIPTION, SCHEMA) }
+    }
+}
+
+impl Default for Edit {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tool for Edit {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn access(&self, context: &Context, input: &Body) -> Access {
+        let path = Fields::new(input).and_then(|fields| fields.string("path", PATH));
+        path.map_or(Access::Nothing, |path| Access::Writes(paths::resolve(&context.absolute(&path))))
+    }
+
+    fn call<'a>(&'a self, context: &'a Context, input: Body) -> BoxFuture<'a, Output> {
+        blocking(context, input, run)
+    }
+}
+
+const DESCRIPTION: &str = "Replaces text in a file. The file must have been read before and not changed since. \
+`old_string` must be the file's text exactly, with its white space but without the line numbers that `read` \
+shows, and must occur once; take in neighbouring lines to make it so, or set `replace_all`. To make a new file, \
+give a path that is not there and an empty `old_string`.";
+
+const SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "description": "The file, absolute or relative to the workspace"},
+        "old_string": {"type": "string", "description": "The text to replace"},
+        "new_string": {"type": "string", "description": "The text to put in its place"},
+        "replace_all": {"type": "boolean", "description": "Replace every occurrence"}
+    },
+    "required": ["path", "old_string", "new_string"]
+}"#;
+
+const PATH: &str = "a file path";
+
+fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
+    let fields = Fields::new(input)?;
+    let path = context.absolute(&fields.string("path", PATH)?);
+    let old = fields.string("old_string", "the text to replace")?;
+    let new = fields.string("new_string", "the new text")?;
+    let all = fields.flag("replace_all")?;
+    if old.is_empty() && path.symlink_metadata().is_err() {
+        return create(context, &path, &new);
+    }
+    if old == new {
+        return Err(Failure::new("`old_string` and `new_string` are equal: nothing to do"));
+    }
+    change(context, &path, Replacement { old: &old, new: &new, all })
+}
+
+/// Makes a new file.
+fn create(context: &Context, path: &Path, text: &str) -> Result<Output, Failure> {
+    let path = paths::resolve(path);
+    let shown = context.shown(&path);
+    let failed = |error: std::io::Error| Failure::new(format!("`{shown}` cannot be made: {error}"));
+    let metadata = store::create(&path, text.as_bytes()).map_err(failed)?;
+    let lines = text.lines().count();
+    let fact = fact(path, &metadata, blake3::hash(text.as_bytes()), Scope::Edit);
+    context.files.apply(&fact);
+    Ok(Output::text(format!("made `{shown}` with {lines} lines")).with_fact(fact))
+}
+
+/// Changes a file.
+fn change(context: &Context, path: &Path, replacement: Replacement<'_>) -> Result<Output, Failure> {
+    let mut regular = Regular::open(context, path)?;
+    let shown = context.shown(&regular.path);
+    let before = content(context, &mut regular, &shown)?;
+    check_seen(context, &regular.path, &shown, &before)?;
+    if regular.metadata.permissions().readonly() {
+        return Err(Failure::new(format!("`{shown}` is read-only")));
+    }
+    let changes =
+        replacement.find(&before).map_err(|unfit| refusal(&shown, &before, &replacement, &unfit))?;
+    let after = replace::apply(&before, &changes);
+    if context.cancellation.is_cancelled() {
+        return Err(Failure::new("cancelled by the user; the file is as it was"));
+    }
+    let metadata = store::replace(&regular, &after)
+        .map_err(|error| Failure::new(format!("`{shown}` could not be changed: {error}")))?;
+    let fact = fact(regular.path, &metadata, blake3::hash(&after), Scope::Edit);
+    context.files.apply(&fact);
+    let count = if changes.len() > 1 { format!(" in {} places", changes.len()) } else { String::new() };
+    let diff = diff::unified(&before, &after, &changes, context.limits.diff_bytes);
+    Ok(Output::text(format!("changed `{shown}`{count}\n{diff}")).with_fact(fact))
+}
+
+fn content(context: &Context, regular: &mut Regular, shown: &str) -> Result<Vec<u8>, Failure> {
+    let cap = context.limits.edit_bytes;
+    let mut content = Vec::new();
+    regular
+        .file
+        .by_ref()
+        .take(cap + 1)
+        .read_to_end(&mut content)
+        .map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
+    if content.len() as u64 > cap {
+        let size = regular.metadata.len();
+        return Err(Failure::new(format!(
+            "`{shown}` has {size} bytes, more than the {cap} that can be edited"
+        )));
+    }
+    Ok(content)
+}
+
+/// Checks that the model has seen the file in the state it is in.
+fn check_seen(context: &Context, path: &Path, shown: &str, content: &[u8]) -> Result<(), Failure> {
+    let Some(seen) = context.files.get(path) else {
+        return Err(Failure::new(format!(
+            "`{shown}` has not been read yet: read it (or the part to change) first"
+        )));
+    };
+    if seen.digest != blake3::hash(content).to_hex().as_str() {
+        return Err(Failure::new(format!(
+            "`{shown}` has changed since it was last read: read it again first"
+        )));
+    }
+    Ok(())
+}
+
+fn refusal(shown: &str, content: &[u8], replacement: &Replacement<'_>, unfit: &Unfit) -> Failure {
+    let text = match unfit {
+        Unfit::Empty => {
+            format!("`old_string` is empty, but `{shown}` is there and not empty: give the text to replace")
+        }
+        Unfit::Missing => {
+            let hint = nearest::hint(content, replacement.old);
+            format!("`old_string` is not in `{shown}`{hint}")
+        }
+        Unfit::Ambiguous(offsets) => {
+            let lines = replace::line_numbers(content, offsets);
+            format!(
+                "`old_string` is in `{shown}` {} times, at lines {lines}: take in more of the lines around the one \
+                 that is meant, or set `replace_all`",
+                offsets.len()
+            )
+        }
+    };
+    Failure::new(text)
+}

@@ -1,0 +1,156 @@
+//! Searches one file.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use grep_matcher::LineTerminator;
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+
+use super::Mode;
+use crate::{Cancellation, regular};
+
+/// What to search for, and how.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    pub(super) matcher: RegexMatcher,
+    pub(super) mode: Mode,
+    pub(super) lines_around: usize,
+    /// Bytes of a line that are shown.
+    pub(super) line_bytes: usize,
+    pub(super) cancellation: Cancellation,
+}
+
+/// What was found in a file.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Number of matching lines that were seen.
+    pub(super) matches: u64,
+    /// The lines to show, numbered; `:` or `-` stands behind the number. `None`: lines are left out here.
+    pub(super) lines: Vec<Option<String>>,
+    /// There is more than `lines` holds.
+    pub(super) more: bool,
+    pub(super) is_binary: bool,
+    /// The file could not be searched to its end.
+    pub(super) failed: bool,
+}
+
+impl Search {
+    /// A searcher, to be used for many files.
+    pub(super) fn searcher(&self) -> Searcher {
+        let around = if self.mode == Mode::Content { self.lines_around } else { 0 };
+        SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(HEAP_BYTES))
+            .before_context(around)
+            .after_context(around)
+            .build()
+    }
+
+    /// Searches a file and keeps `room` lines at most.
+    pub(super) fn file(&self, searcher: &mut Searcher, file: &Path, room: usize) -> Found {
+        let mut sink = Collector { search: self, room, found: Found::default() };
+        let result = regular::open_quietly(file).and_then(|file| {
+            searcher.search_reader(
+                &self.matcher,
+                Stoppable { file, cancellation: &self.cancellation },
+                &mut sink,
+            )
+        });
+        sink.found.failed = result.is_err();
+        if sink.found.lines.last() == Some(&None) {
+            sink.found.lines.pop();
+        }
+        sink.found
+    }
+
+    /// A line as it is shown: without its end, and if it is long, the part around the first match.
+    fn shown(&self, line: &[u8]) -> String {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() <= self.line_bytes {
+            return String::from_utf8_lossy(line).into_owned();
+        }
+        let found = grep_matcher::Matcher::find(&self.matcher, line).ok().flatten();
+        let at = found.map_or(0, |found| found.start());
+        let start = at.saturating_sub(self.line_bytes / 4).min(line.len() - self.line_bytes);
+        let (start, end) = (char_start(line, start), char_start(line, start + self.line_bytes));
+        let part = String::from_utf8_lossy(&line[start..end]);
+        let before = if start > 0 { "… " } else { "" };
+        let after: Cow<'_, str> = if end < line.len() { " …".into() } else { "".into() };
+        format!("{before}{part}{after} [cut: the line has {} bytes]", line.len())
+    }
+}
+
+/// The start of the character that the byte at `at` belongs to.
+fn char_start(bytes: &[u8], at: usize) -> usize {
+    let is_start = |at: &usize| bytes.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    (at.saturating_sub(3)..=at).rev().find(is_start).unwrap_or(at)
+}
+
+struct Collector<'a> {
+    search: &'a Search,
+    room: usize,
+    found: Found,
+}
+
+impl Collector<'_> {
+    /// Keeps a line; `false` if there is no room.
+    fn keep(&mut self, number: Option<u64>, sign: char, line: &[u8]) -> bool {
+        if self.found.lines.len() >= self.room {
+            self.found.more = true;
+            return false;
+        }
+        let line = format!("{}{sign}{}", number.unwrap_or(0), self.search.shown(line));
+        self.found.lines.push(Some(line));
+        true
+    }
+}
+
+impl Sink for Collector<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.found.matches += 1;
+        Ok(match self.search.mode {
+            Mode::Content => self.keep(found.line_number(), ':', found.bytes()),
+            Mode::Files => false,
+            Mode::Count => true,
+        })
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        Ok(self.keep(context.line_number(), '-', context.bytes()))
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.found.lines.push(None);
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
+        self.found.is_binary = finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+/// A file that ends with an error once the call is cancelled.
+struct Stoppable<'a> {
+    file: File,
+    cancellation: &'a Cancellation,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancellation.is_cancelled() {
+            return Err(io::Error::other("cancelled"));
+        }
+        self.file.read(buffer)
+    }
+}
+
+/// Bytes of one line and its context that are held at most; files with longer lines count as not searched.
+const HEAP_BYTES: usize = 64 << 20;
