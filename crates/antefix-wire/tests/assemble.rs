@@ -189,6 +189,11 @@ fn blocks_are_put_together() {
             r#"{"type":"text","citations":[{"a":1}],"text":""}"#,
         ),
         (
+            r#"{"type":"text","text":"","citations":[{"a": 1}]}"#,
+            &[r#"{"type":"citations_delta","citation":{"b":2}}"#],
+            r#"{"type":"text","text":"","citations":[{"a":1},{"b":2}]}"#,
+        ),
+        (
             r#"{"type":"mcp_tool_use","input":{}}"#,
             &[
                 r#"{"type":"input_json_delta","partial_json":"{\"a\":"}"#,
