@@ -1,20 +1,21 @@
 //! The store on the machine's own file system.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use std::cell::RefCell;
+mod watched;
+
 use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use antefix_runtime::store::{
-    AppendError, BlobId, Disk, Durability, FileStore, Head, RealDisk, SessionId, Sessions, StoreError,
-    SyncPoint, TranscriptStore,
+    AppendError, BlobId, Disk, Durability, FileStore, Head, SessionId, Sessions, StoreError, SyncPoint,
+    TranscriptStore,
 };
 use antefix_session::line::{BrokenReason, Chain, LineError, Reader, seal};
 use proptest::prelude::*;
 use tempfile::TempDir;
+
+use watched::{Refusal, Watched};
 
 /// A state directory of its own.
 struct Place {
@@ -274,7 +275,7 @@ fn a_session_of_version_zero_is_read() {
 fn each_promise_waits_for_the_disk_no_more_than_it_must() {
     use SyncPoint::{Blob, BlobDir, Index, SessionDir, SessionsDir, StateDir, Transcript};
     let state = tempfile::tempdir().unwrap();
-    let disk = Counting::default();
+    let disk = Watched::default();
     let sessions = Sessions::on(disk.clone(), state.path().join("new"));
     let mut store = sessions.create(&id("a")).unwrap();
     disk.since(&[StateDir, SessionDir, SessionsDir, StateDir]);
@@ -297,6 +298,50 @@ fn each_promise_waits_for_the_disk_no_more_than_it_must() {
     disk.since(&[Index]);
     store.put_blob(b"blob").unwrap();
     disk.since(&[BlobDir]);
+}
+
+#[test]
+fn a_refusing_disk_is_reported_and_nothing_is_appended() {
+    let full = "no space left on the disk for `T`";
+    let doubt = "cannot make `T` durable: input/output error; the session must be opened again";
+    let index = "cannot make `I` durable: input/output error; the session must be opened again";
+    let again = "the session must be opened again after an earlier failure: ";
+    // Refused; what the append says; what the next one says, or nothing if it goes through.
+    let cases = [
+        (Refusal::Write, full, None),
+        (Refusal::Sync(SyncPoint::Transcript), doubt, Some(format!("{again}`T`: input/output error"))),
+        (Refusal::Sync(SyncPoint::Index), index, Some(format!("{again}`I`: input/output error"))),
+    ];
+    for (refusal, first, second) in cases {
+        assert_eq!(refuse(refusal), (first.to_owned(), second), "{refusal:?}");
+    }
+}
+
+/// What two appends say when the first meets a refusal. The first record before them must stay.
+fn refuse(refusal: Refusal) -> (String, Option<String>) {
+    let state = tempfile::tempdir().unwrap();
+    let disk = Watched::default();
+    let sessions = Sessions::on(disk.clone(), state.path());
+    let mut store = sessions.create(&id("a")).unwrap();
+    let head = append(&mut store, &[r#"{"n":0}"#], 1);
+    let folder = store.folder().to_owned();
+    let mut next = |refusal| {
+        disk.refuse(refusal);
+        let outcome = store
+            .append(head, &[br#"{"n":1}"#.to_vec()], Durability::Durable { at_ms: 2 })
+            .map(|head| head.lines);
+        assert!(matches!(outcome, Err(_) | Ok(2)));
+        let path = |name: &str| folder.join(name).display().to_string();
+        outcome.err().map(|error| {
+            error.to_string().replace(&path("transcript.jsonl"), "T").replace(&path("index.jsonl"), "I")
+        })
+    };
+    let said = (next(Some(refusal)).unwrap(), next(None));
+    drop(store);
+    let opened = sessions.open(&id("a")).unwrap();
+    assert!(opened.store.head().lines >= 1);
+    assert_eq!(opened.cut, None);
+    said
 }
 
 proptest! {
@@ -349,72 +394,5 @@ proptest! {
         prop_assert_eq!(unfinished.bytes, junk.len() as u64);
         prop_assert_eq!(place.sessions.open(&id("a")).unwrap().cut, Some(unfinished));
         prop_assert_eq!(place.transcript(), whole);
-    }
-}
-
-/// The machine's file system, noting each wait.
-#[derive(Clone, Debug, Default)]
-struct Counting {
-    syncs: Rc<RefCell<Vec<SyncPoint>>>,
-}
-
-impl Counting {
-    /// Checks the waits since the last look.
-    fn since(&self, expect: &[SyncPoint]) {
-        assert_eq!(self.syncs.take(), expect);
-    }
-}
-
-impl Disk for Counting {
-    type File = fs::File;
-
-    fn create_dir(&self, path: &Path) -> io::Result<()> {
-        RealDisk.create_dir(path)
-    }
-
-    fn create(&self, path: &Path) -> io::Result<fs::File> {
-        RealDisk.create(path)
-    }
-
-    fn open(&self, path: &Path) -> io::Result<fs::File> {
-        RealDisk.open(path)
-    }
-
-    fn lock(&self, file: &fs::File) -> io::Result<bool> {
-        RealDisk.lock(file)
-    }
-
-    fn write_at(&self, file: &fs::File, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        RealDisk.write_at(file, offset, bytes)
-    }
-
-    fn truncate(&self, file: &fs::File, length: u64) -> io::Result<()> {
-        RealDisk.truncate(file, length)
-    }
-
-    fn sync(&self, file: &fs::File, point: SyncPoint) -> io::Result<()> {
-        self.syncs.borrow_mut().push(point);
-        RealDisk.sync(file, point)
-    }
-
-    fn sync_dir(&self, path: &Path, point: SyncPoint) -> io::Result<()> {
-        self.syncs.borrow_mut().push(point);
-        RealDisk.sync_dir(path, point)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealDisk.rename(from, to)
-    }
-
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        RealDisk.read(path)
-    }
-
-    fn read_start(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        RealDisk.read_start(path, limit)
-    }
-
-    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        RealDisk.list(path)
     }
 }
