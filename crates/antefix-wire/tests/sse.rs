@@ -78,12 +78,7 @@ fn raw_bytes_and_the_rest_are_the_stream() {
 
 #[test]
 fn an_event_ends_with_its_blank_line_and_not_later() {
-    for (stream, line_end) in [
-        ("data: a\n\n", "\n"),
-        ("data: a\r\n\r\n", "\r\n"),
-        ("data: a\r\r", "\r"),
-        ("event: x\r\ndata: a\r\r", "mixed"),
-    ] {
+    for stream in ["data: a\n\n", "data: a\r\n\r\n", "data: a\r\r", "event: x\r\ndata: a\r\r"] {
         let mut parser = Parser::new();
         assert_eq!(parser.push(stream.as_bytes()).unwrap().len(), 1, "{stream:?}");
     }
