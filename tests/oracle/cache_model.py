@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -122,17 +123,23 @@ Counter = Callable[[Segment], int]
 
 
 def counter(text: str | None) -> Counter | None:
-    """Reads `bytes:R` or `chars:R`: a block of n bytes (characters) of source without markers is ceil(n / R) tokens."""
+    """Reads `bytes:R` or `chars:R`: a block of n bytes (characters) of source without markers is ceil(n / R) tokens.
+
+    `bytes:3.5+4,image:1500` adds 4 tokens for each block and counts an image as 1,500.
+    """
     if text is None:
         return None
-    unit, _, ratio = text.partition(":")
-    try:
-        per = Fraction(ratio or "1")
-        if per <= 0 or unit not in ("bytes", "chars"):
-            raise ValueError(text)
-    except (ValueError, ZeroDivisionError) as error:
-        raise BadInput(f"--tokens {text}: expected bytes:R or chars:R") from error
-    return lambda one: math.ceil(len(one.raw if unit == "bytes" else one.raw.decode(errors="replace")) / per)
+    rule = re.fullmatch(r"(bytes|chars):(\d+(?:\.\d+)?)(?:\+(\d+))?(?:,image:(\d+))?", text)
+    if rule is None or not (per := Fraction(rule[2])):
+        raise BadInput(f"--tokens {text}: expected bytes:R or chars:R, with +N for each block and ,image:N")
+
+    def count(one: Segment) -> int:
+        if one.kind == "image" and rule[4]:
+            return int(rule[4])
+        source = one.raw if rule[1] == "bytes" else one.raw.decode(errors="replace")
+        return math.ceil(len(source) / per) + int(rule[3] or 0)
+
+    return count
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import re
@@ -115,6 +116,7 @@ def children(raw: bytes | None) -> list[bytes]:
     return [part.strip() for part in split(raw)[0]] if raw is not None and raw.startswith(b"[") else []
 
 
+@functools.cache  # a history is sent again and again: each of its elements is read once
 def strip_markers(raw: bytes) -> bytes:
     """Cuts cache_control members out of the source of a block or message and leaves all other bytes as they are."""
     if not raw.startswith(b"{"):
@@ -208,31 +210,45 @@ def marker(block: Pairs) -> str | None:
     return None if not isinstance(control, Pairs) else ("1h" if control.get("ttl") == "1h" else "5m")
 
 
+@functools.cache
+def read_source(raw: bytes) -> tuple[Any, str]:
+    """Reads the source of a block, and writes it as what must be equal."""
+    block = parse(raw)
+    return block, block_text(block)
+
+
+@functools.cache
+def split_message(raw: bytes) -> tuple[str, bool, list[bytes]]:
+    """Splits a message into what stands in front of its blocks, whether it has an array, and the blocks' source."""
+    members = dict(member(part) for part in split(raw)[0])
+    extra = block_text(Pairs((key, parse(value)) for key, value in members.items() if key not in ("role", "content")))
+    content = members["content"]
+    array = content.startswith(b"[")
+    return f"{parse(members['role'])}+{extra}", array, children(content) if array else [content]
+
+
 def read_block(pointer: str, section: str, raw: bytes, front: str, element: int, deferred: dict[str, str]) -> Segment:
     """Reads one block; a plain string is one text block, and a tool_reference stands for the tool it names."""
     raw = b'{"type":"text","text":' + raw + b"}" if raw.startswith(b'"') else raw
-    block = parse(raw)
+    block, normal = read_source(raw)
     if not isinstance(block, Pairs):
         raise BadInput(f"{pointer} is neither a block nor a string")
     kind = "tool" if section == "tools" else str(block.get("type"))
     expanded = "".join(deferred.get(name, "") for name in references(block))
-    text = sys.intern(f"{section}|{front}|{block_text(block)}{expanded}")
+    text = sys.intern(f"{section}|{front}|{normal}{expanded}")
     markable = kind not in UNMARKABLE and not (kind == "text" and not block.get("text"))
     return Segment(pointer, section, kind, text, strip_markers(raw), marker(block), element, markable)
 
 
 def read_message(index: int, raw: bytes, element: int, deferred: dict[str, str]) -> Iterator[Segment]:
     """Reads a message; its first block also stands for where it begins and for its members besides role and content."""
-    members = dict(member(part) for part in split(raw)[0])
-    role = parse(members["role"])
-    extra = block_text(Pairs((key, parse(value)) for key, value in members.items() if key not in ("role", "content")))
-    content, where = members["content"], f"/messages/{index}/content"
-    blocks = children(content) if content.startswith(b"[") else [content]
+    start, array, blocks = split_message(raw)
+    where = f"/messages/{index}/content"
     for number, block in enumerate(blocks):
-        pointer = f"{where}/{number}" if content.startswith(b"[") else where
-        yield read_block(pointer, "messages", block, f"{role}{'' if number else '+' + extra}", element, deferred)
+        front = start.split("+", 1)[0] if number else start
+        yield read_block(f"{where}/{number}" if array else where, "messages", block, front, element, deferred)
     if not blocks:
-        yield Segment(where, "messages", "empty", f"messages|{role}+{extra}|", b"", None, element, False)
+        yield Segment(where, "messages", "empty", f"messages|{start}|", b"", None, element, False)
 
 
 def read_body(raw: bytes) -> tuple[list[Segment], list[tuple[str, bytes]]]:

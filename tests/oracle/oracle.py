@@ -140,7 +140,9 @@ def arguments() -> argparse.ArgumentParser:
     model.add_argument("--collapse", choices=("yes", "no"), default="yes", help="a run of tool_use (tool_result) is one position")
     model.add_argument("--lookback", type=int, default=LOOKBACK, help="positions tested from a marker, itself included")
     model.add_argument("--minimum", type=int, help="shortest cached prefix in tokens (default: by model)")
-    model.add_argument("--tokens", help="token rule: bytes:R or chars:R; without it sizes are solved from the reported totals")
+    model.add_argument(
+        "--tokens", help="token rule: bytes:R or chars:R, e.g. bytes:3.5+4,image:1500; without it sizes are solved from the reported totals"
+    )
     one = commands.add_parser("extends", parents=[common, capture], help="judge prefixes")
     one.add_argument("--require", choices=("extends", "branches"), default="extends")
     one.add_argument("--new-conversation-ok", action="store_true", help="requests without an assistant turn may begin anew")

@@ -359,6 +359,11 @@ class Bills(unittest.TestCase):
         sent = ask(0, (0, 1001, 0, 100), sized("é", 1000, "5m"), one(1))
         self.assertEqual(bill(capture(sent), Rules(minimum=1), counter("bytes:1"))[0].findings, [])
 
+    def test_tokens_for_each_block_and_for_images(self) -> None:
+        image = {"type": "image", "source": {"type": "base64", "data": "x" * 999}}
+        sent = ask(0, (0, 290, 0, 1533), head(), image, one(1))
+        self.assertEqual(bill(capture(sent), Rules(minimum=1), counter("bytes:3.5+4,image:1500"))[0].findings, [])
+
     def test_models_by_longest_name(self) -> None:
         for model, price in [
             ("claude-opus-5-5", "4"),

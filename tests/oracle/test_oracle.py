@@ -307,6 +307,9 @@ class Extends(unittest.TestCase):
         body["messages"][0]["content"] = [text("Read a.")]
         requests = capture(Sent(first()), Sent(body, 1))
         self.assertEqual([extends(requests, strict_bytes=strict)[1].ok for strict in (True, False)], [False, True])
+        found = extends(requests)[1].difference
+        assert found is not None
+        self.assertEqual((found["earlier"], found["later"]), ("/messages/0", "/messages/0"))
 
     def test_order_is_that_of_the_start(self) -> None:
         self.assertEqual([one.verdict for one in extends(capture(Sent(second(), at=5), Sent(first(), at=4)))], ["first", "extends"])
@@ -383,6 +386,7 @@ class CommandLine(unittest.TestCase):
             (lost, ["bill"], 1),
             (billed, ["bill", "--tokens", "words:1"], 2),
             (billed, ["bill", "--tokens", "bytes:0"], 2),
+            (billed, ["bill", "--tokens", "bytes:1.x"], 2),
             (billed, ["perfect", "--max-ratio", "1"], 0),
             (lost, ["perfect"], 0),
             (lost, ["perfect", "--max-ratio", "1.9"], 1),
