@@ -152,10 +152,14 @@ class Usage:
     input: int
 
     @classmethod
-    def of(cls, usage: dict[str, Any]) -> Usage:
-        """Reads a raw usage object; a write total without its split counts as 5m."""
-        written = usage.get("cache_creation_input_tokens") or 0
-        hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
+    def of(cls, request: Request) -> Usage | None:
+        """Reads what was reported. A write total without its split (a stream's last event has none) counts as 1h if all markers are."""
+        usage = request.usage
+        if usage is None:
+            return None
+        written, all_hours = usage.get("cache_creation_input_tokens") or 0, {request.segments[at].ttl for at in request.marked} == {"1h"}
+        unsplit = {"ephemeral_1h_input_tokens": written if all_hours else 0}
+        hour = (usage.get("cache_creation") or unsplit).get("ephemeral_1h_input_tokens") or 0
         return cls(usage.get("cache_read_input_tokens") or 0, written - hour, hour, usage.get("input_tokens") or 0)
 
     @property
@@ -174,9 +178,9 @@ class Sizes:
 
     def learn(self, request: Request) -> None:
         """Takes what holds whatever the cache did: the size at the last marker if anything was cached, and of it all."""
-        if request.usage is None:
+        usage, links = Usage.of(request), request.chain()
+        if usage is None:
             return
-        usage, links = Usage.of(request.usage), request.chain()
         if request.marked and usage.total > usage.input:
             self.known.setdefault(links[request.marked[-1] + 1], usage.total - usage.input)
         self.known.setdefault(links[-1], usage.total)
@@ -220,8 +224,10 @@ def priced(cuts: Cuts, sizes: Sequence[Fraction]) -> Usage:
     return Usage(read, written - hour, hour - read, end - written)
 
 
-def exact(expected: Usage, reported: Usage) -> list[str]:
-    """Compares each category to the token."""
+def exact(expected: Usage, reported: Usage, has_split: bool) -> list[str]:
+    """Compares each category to the token; without a split of the writes, their total."""
+    if not has_split:
+        expected, reported = (Usage(one.read, one.write_5m + one.write_1h, 0, one.input) for one in (expected, reported))
     pairs = [(name, want, getattr(reported, name)) for name, want in dataclasses.asdict(expected).items()]
     return [f"{name}: expected {want}, reported {got}" for name, want, got in pairs if want != got]
 
@@ -257,9 +263,9 @@ def bill(requests: Sequence[Request], rules: Rules, count: Counter | None = None
     for request in requests:
         prefixes = sizes.prefixes(request)
         one = Bill(request.n, cache.send(request, prefixes))
-        if request.usage is not None:
-            one.reported = Usage.of(request.usage)
-            one.expected = priced(one.cuts, prefixes) if count else None
-            one.findings = exact(one.expected, one.reported) if one.expected else bounded(one.cuts, request, one.reported, known)
+        one.reported = Usage.of(request)
+        if one.reported is not None:
+            one.expected, has_split = priced(one.cuts, prefixes) if count else None, bool((request.usage or {}).get("cache_creation"))
+            one.findings = exact(one.expected, one.reported, has_split) if one.expected else bounded(one.cuts, request, one.reported, known)
         bills.append(one)
     return bills

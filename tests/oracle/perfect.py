@@ -79,7 +79,7 @@ def perfect(requests: Sequence[Request], rules: Rules, price: Callable[[str, int
     """
     sizes, seen, result = Sizes(count, requests), set[tuple[object, str, int]](), list[Ideal]()
     for request in requests:
-        prefixes, usage = sizes.prefixes(request), Usage.of(request.usage) if request.usage else None
+        prefixes, usage = sizes.prefixes(request), Usage.of(request)
         cacheable = (usage.total if usage else prefixes[-1]) >= rules.least(request.model)
         times, best = dict[str, int](), dict.fromkeys(SLOTS, Fraction(0))
         for index, (one, tier) in enumerate(zip(request.segments, tiers(request.segments))):

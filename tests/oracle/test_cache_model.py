@@ -329,6 +329,20 @@ class Bills(unittest.TestCase):
         sent = [ask(0, (0, 1000, 0, 3), head()), ask(10, (1000, 100, 0, 3), head(None), one(1, "5m"))]
         self.assertEqual([bill.findings for bill in bill(capture(*sent), Rules())], [[], []])
 
+    def test_without_a_split_of_the_writes_their_total_is_judged(self) -> None:
+        for blocks, usage, expected, actual in [
+            ([head("1h"), one(1, "5m")], (0, 1100, 0, 0), [], 1375),
+            ([head("1h"), one(1, "1h")], (0, 1100, 0, 0), [], 2200),
+            ([head("1h")], (0, 1001, 0, 0), ["write_5m: expected 1000, reported 1001"], 2002),
+            ([head()], (0, 0, 1000, 0), [], 1250),
+        ]:
+            with self.subTest(blocks=blocks):
+                requests = capture(ask(0, usage, *blocks))
+                assert requests[0].usage is not None
+                del requests[0].usage["cache_creation"]
+                self.assertEqual(bill(requests, Rules(), BYTES)[0].findings, expected)
+                self.assertEqual(perfect(requests, Rules(), lambda *_: UNITS, BYTES)[0].actual, actual)
+
     def test_without_a_split_of_the_writes_the_hour_is_not_judged(self) -> None:
         requests = capture(ask(0, (0, 1100, 0, 0), head("1h"), one(1, "5m")))
         assert requests[0].usage is not None
