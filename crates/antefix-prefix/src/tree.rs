@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use antefix_models::Rules;
+
 use crate::chain::{Chain, Link, View, last_true};
 use crate::digest::Digest;
+use crate::effective::effective;
+use crate::segment::Segment;
 
 /// How a request stands to those sent before it in its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -171,16 +175,6 @@ impl Tree {
         }
     }
 
-    /// Forgets the entries on `chain`'s path that end behind its first `len` positions: the provider renders
-    /// them otherwise from now on (see [`Effective::kept`](crate::Effective::kept)).
-    pub fn forget_entries_behind(&mut self, chain: &Chain, len: usize) {
-        for len in len + 1..=self.common(chain) {
-            if let Some(prefix) = self.prefix_mut(chain, len) {
-                prefix.entry = None;
-            }
-        }
-    }
-
     /// Forgets all entries: they expired.
     pub fn forget_entries(&mut self) {
         self.prefixes.values_mut().for_each(|prefix| prefix.entry = None);
@@ -200,6 +194,32 @@ impl Tree {
                 Some(Entry::Doubtful) if found.doubtful.is_none() => found.doubtful = Some(len - 1),
                 _ => {}
             }
+        }
+        found
+    }
+
+    /// The newest entries on `chain`'s path that the provider still renders as they were written; `segments` are
+    /// those of the request that `chain` is of.
+    ///
+    /// An entry that a documented rule of the provider puts out of reach is passed over; one that a rule may put
+    /// out of reach counts as doubtful. See [`effective`].
+    pub fn readable(&self, chain: &Chain, segments: &[Segment], rules: &Rules) -> Entries {
+        let mut found = Entries::default();
+        for len in (1..=self.common(chain).min(segments.len())).rev() {
+            let entry =
+                chain.link(len).and_then(|link| self.prefixes.get(&link.normal)).and_then(|p| p.entry);
+            let Some(entry) = entry else {
+                continue;
+            };
+            let extension = effective(segments, len, rules);
+            if extension.kept_at_most() < len {
+                continue;
+            }
+            if entry == Entry::Confirmed && extension.extends() {
+                found.confirmed = Some(len - 1);
+                break;
+            }
+            found.doubtful = found.doubtful.or(Some(len - 1));
         }
         found
     }
