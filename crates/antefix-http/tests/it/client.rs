@@ -168,7 +168,7 @@ async fn the_answer_comes_as_it_was_sent() {
     check(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx".to_vec(), "x").await;
     // Neither unpacked nor followed.
     check(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\nabc".to_vec(), "abc").await;
-    check(b"HTTP/1.1 307 T\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 1\r\n\r\nx".to_vec(), "x")
+    check(b"HTTP/1.1 303 S\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 1\r\n\r\nx".to_vec(), "x")
         .await;
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n5\r\ndefgh\r\n0\r\n\r\n";
     check(chunked.as_bytes().to_vec(), "abcdefgh").await;

@@ -9,4 +9,5 @@
 mod client;
 mod faults;
 mod server;
+mod tls;
 mod upstream;
