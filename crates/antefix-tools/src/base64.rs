@@ -1,7 +1,7 @@
 //! Standard base64 with padding (RFC 4648), encoding only.
 
-/// Encodes bytes.
-pub(crate) fn encode(bytes: &[u8]) -> String {
+/// Encodes bytes in standard base64 with padding (RFC 4648).
+pub fn encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));

@@ -141,9 +141,10 @@ pub struct Limits {
     pub line_bytes: usize,
     /// Bytes of a file that `read` will scan at most.
     pub file_bytes: u64,
-    /// Bytes of an image file that are passed on at most.
+    /// Bytes of an image, in base64, that are passed on at most: 5 MiB is what the Messages API takes per image
+    /// (https://platform.claude.com/docs/en/build-with-claude/vision, 2026-11-30).
     pub image_bytes: u64,
-    /// Bytes of a PDF file that are passed on at most.
+    /// Bytes of a PDF, in base64, that are passed on at most.
     pub document_bytes: u64,
     /// Names that an error lists at most.
     pub listed_names: usize,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use antefix_wire::json::Body;
 use tokio::sync::watch;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{Id, JoinError, JoinSet};
 
 use crate::{Access, Content, Context, Output, ProgressKind, Registry};
 
@@ -58,14 +58,33 @@ impl Executor {
         self.run_each(context, calls, |_, _| ()).await
     }
 
-    /// As [`run`](Self::run), and shows each result with its place in the batch as soon as it is there.
+    /// Runs a batch as [`run`](Self::run) does, and gives each result, with the index of its call, as soon as it
+    /// is there.
     pub async fn run_each(
         &self,
         context: &Context,
         calls: Vec<Call>,
-        mut ready: impl FnMut(usize, &Output),
+        mut each: impl FnMut(usize, &Output) + Send,
     ) -> Vec<Output> {
-        let mut outputs = vec![None; calls.len()];
+        let Batch { mut tasks, started } = self.start(context, calls);
+        let mut outputs = vec![None; started.len()];
+        while let Some(joined) = tasks.join_next().await {
+            let (index, output) = joined.unwrap_or_else(|error| {
+                let index = started.iter().position(|(id, _)| *id == error.id()).unwrap_or(usize::MAX);
+                (index, Output::error(panic_text(error)))
+            });
+            if let (Some((_, own)), Some(slot)) = (started.get(index), outputs.get_mut(index)) {
+                own.report(ProgressKind::Finished { is_error: output.is_error });
+                each(index, &output);
+                *slot = Some(output);
+            }
+        }
+        // INVARIANT: each task was joined and has filled its own slot.
+        outputs.into_iter().map(|output| output.unwrap_or_else(|| Output::error(LOST))).collect()
+    }
+
+    /// Starts a task for each call.
+    fn start(&self, context: &Context, calls: Vec<Call>) -> Batch {
         let mut earlier: Vec<(Access, watch::Receiver<()>)> = Vec::new();
         let mut tasks = JoinSet::new();
         let mut started = Vec::new();
@@ -80,21 +99,7 @@ impl Executor {
             let handle = tasks.spawn(async move { (index, task.await) });
             started.push((handle.id(), own));
         }
-        while let Some(joined) = tasks.join_next().await {
-            let (index, output) = joined.unwrap_or_else(|error| {
-                let index = started.iter().position(|(id, _)| *id == error.id()).unwrap_or(usize::MAX);
-                (index, Output::error(panic_text(error)))
-            });
-            if let Some((_, own)) = started.get(index) {
-                own.report(ProgressKind::Finished { is_error: output.is_error });
-            }
-            if let Some(slot) = outputs.get_mut(index) {
-                ready(index, &output);
-                *slot = Some(output);
-            }
-        }
-        // INVARIANT: each task was joined and has filled its own slot.
-        outputs.into_iter().map(|output| output.unwrap_or_else(|| Output::error(LOST))).collect()
+        Batch { tasks, started }
     }
 
     fn access(&self, context: &Context, call: &Call) -> Access {
@@ -132,6 +137,14 @@ impl Executor {
         let names: Vec<_> = self.registry.names().collect();
         Output::error(format!("there is no tool `{name}`; the tools are: {}", names.join(", ")))
     }
+}
+
+/// The running calls of a batch.
+struct Batch {
+    /// Each gives its place in the batch and its result.
+    tasks: JoinSet<(usize, Output)>,
+    /// Id and context of each task, in call order.
+    started: Vec<(Id, Context)>,
 }
 
 /// Whether a call must wait for an earlier one of its batch; see [`Executor`].

@@ -101,6 +101,7 @@ fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
         mode,
         lines_around: lines_around as usize,
         line_bytes: context.limits.grep_line_bytes,
+        page_bytes: context.limits.grep_bytes,
         cancellation: context.cancellation.clone(),
     };
     let glob = glob.map(|glob| Glob::new(&glob)).transpose()?;

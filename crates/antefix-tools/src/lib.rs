@@ -24,6 +24,7 @@ mod registry;
 mod regular;
 mod tool;
 
+pub use base64::encode as base64_encode;
 pub use bash::{Bash, SECRET_NAMES, SECRET_SUFFIXES};
 pub use cancellation::Cancellation;
 pub use context::{Context, Limits, Progress, ProgressKind};

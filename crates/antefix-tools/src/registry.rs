@@ -136,8 +136,13 @@ mod tests {
         }
     }
 
+    /// The definitions are the very start of every request: a changed byte costs every session its cache. Where a
+    /// change is meant, the file is changed with it.
     #[test]
-    fn builtin_tools_stand_in_a_fixed_order() {
+    fn builtin_definitions_are_frozen() {
+        let lines: Vec<_> =
+            Registry::builtin().definitions().map(|one| format!("{}\n", one.json())).collect();
+        assert_eq!(lines.concat(), include_str!("../tests/definitions.jsonl"));
         assert_eq!(format!("{:?}", Registry::builtin()), r#"["read", "grep", "edit", "bash"]"#);
     }
 }

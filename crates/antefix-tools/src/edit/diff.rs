@@ -12,17 +12,24 @@ use super::replace::Change;
 pub(super) fn unified(before: &[u8], after: &[u8], changes: &[Change], cap: usize) -> String {
     let mut text = String::new();
     let mut cursor = Cursor::default();
-    let hunks = hunks(before, changes);
-    for (index, hunk) in hunks.iter().enumerate() {
-        let rendered = cursor.render(before, after, hunk);
-        if text.len() + rendered.len() > cap {
-            text.push_str(&format!("[{} of {} hunks not shown]\n", hunks.len() - index, hunks.len()));
+    for hunk in hunks(before, changes) {
+        let rendered = cursor.render(before, after, &hunk);
+        let room = cap.saturating_sub(text.len());
+        if rendered.len() > room {
+            text.push_str(whole_lines(&rendered, room));
+            text.push_str("[the rest of the diff is not shown]\n");
             break;
         }
         text.push_str(&rendered);
     }
     text.pop();
     text
+}
+
+/// The whole lines among the first `room` bytes.
+fn whole_lines(text: &str, room: usize) -> &str {
+    let end = text.as_bytes().get(..room).and_then(|start| memrchr(b'\n', start));
+    end.and_then(|end| text.get(..=end)).unwrap_or_default()
 }
 
 /// Whole lines that change, with their context.
@@ -103,6 +110,9 @@ impl Cursor {
 }
 
 fn body(old: &str, new: &str) -> String {
+    if old.len() + new.len() > COMPARED_BYTES {
+        return "[too long to show]\n".to_owned();
+    }
     let mut text = String::new();
     for change in TextDiff::from_lines(old, new).iter_all_changes() {
         text.push(match change.tag() {
@@ -122,3 +132,6 @@ fn body(old: &str, new: &str) -> String {
 }
 
 const CONTEXT_LINES: usize = 3;
+
+/// Bytes of a hunk, before and after, that are compared; beyond them the time would grow with their square.
+const COMPARED_BYTES: usize = 64 << 10;

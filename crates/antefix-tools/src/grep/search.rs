@@ -20,6 +20,8 @@ pub(super) struct Search {
     pub(super) lines_around: usize,
     /// Bytes of a line that are shown.
     pub(super) line_bytes: usize,
+    /// Bytes of a page; more are not kept of a file.
+    pub(super) page_bytes: usize,
     pub(super) cancellation: Cancellation,
 }
 
@@ -52,7 +54,7 @@ impl Search {
 
     /// Searches a file and keeps `room` lines at most.
     pub(super) fn file(&self, searcher: &mut Searcher, file: &Path, room: usize) -> Found {
-        let mut sink = Collector { search: self, room, found: Found::default() };
+        let mut sink = Collector { search: self, room, bytes: 0, found: Found::default() };
         let result = regular::open_quietly(file).and_then(|file| {
             searcher.search_reader(
                 &self.matcher,
@@ -94,17 +96,20 @@ fn char_start(bytes: &[u8], at: usize) -> usize {
 struct Collector<'a> {
     search: &'a Search,
     room: usize,
+    /// Bytes of the kept lines.
+    bytes: usize,
     found: Found,
 }
 
 impl Collector<'_> {
     /// Keeps a line; `false` if there is no room.
     fn keep(&mut self, number: Option<u64>, sign: char, line: &[u8]) -> bool {
-        if self.found.lines.len() >= self.room {
+        if self.found.lines.len() >= self.room || self.bytes > self.search.page_bytes {
             self.found.more = true;
             return false;
         }
         let line = format!("{}{sign}{}", number.unwrap_or(0), self.search.shown(line));
+        self.bytes += line.len();
         self.found.lines.push(Some(line));
         true
     }

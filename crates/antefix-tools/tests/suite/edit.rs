@@ -88,10 +88,20 @@ async fn replace_all_shows_each_place_and_caps_the_diff() {
     let content: String =
         (0..40).map(|line| format!("{}\n", if line % 10 == 0 { "old" } else { "-" })).collect();
     let mut workspace = seen(&[("f", &content)]).await;
-    workspace.context.limits.diff_bytes = 100;
+    workspace.context.limits.diff_bytes = 78;
     let all = r#"{"path":"f","old_string":"old","new_string":"new","replace_all":"true"}"#;
     let expect = "changed `f` in 4 places\n@@ -1,4 +1,4 @@\n-old\n+new\n -\n -\n -\n\
-                  @@ -8,7 +8,7 @@\n -\n -\n -\n-old\n+new\n -\n -\n -\n[2 of 4 hunks not shown]";
+                  @@ -8,7 +8,7 @@\n -\n -\n -\n-old\n+new\n -\n -\n[the rest of the diff is not shown]";
+    workspace.check("edit", all, expect).await;
+    assert_eq!(workspace.content("f"), content.replace("old", "new"));
+}
+
+#[tokio::test]
+async fn a_rewritten_file_costs_no_more_than_its_size() {
+    let content: String = (0..100_000).map(|line| format!("old {line}\n")).collect();
+    let workspace = seen(&[("f", &content)]).await;
+    let all = r#"{"path":"f","old_string":"old","new_string":"new","replace_all":true}"#;
+    let expect = "changed `f` in 100000 places\n@@ -1,100000 +1,100000 @@\n[too long to show]";
     workspace.check("edit", all, expect).await;
     assert_eq!(workspace.content("f"), content.replace("old", "new"));
 }

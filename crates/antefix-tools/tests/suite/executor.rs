@@ -145,6 +145,13 @@ async fn what_goes_wrong_is_a_result_and_is_reported() {
     assert_eq!(of("a"), [ProgressKind::Started, ProgressKind::Finished { is_error: true }]);
     assert_eq!(of("c"), [ProgressKind::Started, ProgressKind::Finished { is_error: false }]);
 
+    let mut arrived = Vec::new();
+    let outputs = executor
+        .run_each(&context, calls.clone(), |index, output| arrived.push((index, output.clone())))
+        .await;
+    arrived.sort_by_key(|(index, _)| *index);
+    assert_eq!(arrived, outputs.into_iter().enumerate().collect::<Vec<_>>());
+
     context.cancellation.cancel();
     let outputs = executor.run(&context, vec![calls[2].clone()]).await;
     assert_eq!(outputs, [Output::error("cancelled before it started")]);
