@@ -74,10 +74,15 @@ impl Content {
     }
 }
 
-/// Composes the content: signatures and ids are derived from the request, so that the same request gets the
+/// Composes the content: signatures and ids are derived from the request's digest, so that the same request gets the
 /// same answer. Thinking is only shown if the request switched it on.
-pub(crate) fn compose(request: &Request, model: &str, reply: &Reply, tokenizer: Tokenizer) -> Vec<Content> {
-    let digest = Digest::of_request(request);
+pub(crate) fn compose(
+    request: &Request,
+    digest: Digest,
+    model: &str,
+    reply: &Reply,
+    tokenizer: Tokenizer,
+) -> Vec<Content> {
     let mut ordinal = next_ordinal(request);
     let mut content = Vec::new();
     let thinks = request.params.thinking.is_on();

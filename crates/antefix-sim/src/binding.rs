@@ -6,7 +6,7 @@
 //! history but not from its middle (preserved-thinking page, 2026).
 
 use crate::error::ApiError;
-use crate::request::{Request, Role};
+use crate::request::{Block, Request, Role};
 
 /// What a signature says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +60,13 @@ pub(crate) fn next_ordinal(request: &Request) -> u32 {
 
 /// Checks all thinking of a request. Thinking that was changed, or that no simulator signed, is refused for
 /// every model. What is bound to another model is dropped. If `binds`, a block whose prefix has changed, or
-/// that misses its predecessor, is refused or, if the request asks for it, dropped.
-pub(crate) fn check(request: &mut Request, model: &str, binds: bool) -> Result<Vec<Dropped>, ApiError> {
+/// that misses its predecessor, is refused or, if the request asks for it, dropped. Also gives the digest that
+/// thinking in the answer will be bound to.
+pub(crate) fn check(
+    request: &mut Request,
+    model: &str,
+    binds: bool,
+) -> Result<(Vec<Dropped>, Digest), ApiError> {
     let drop_block = request.params.drop_block;
     let mut digest = Digest::new();
     digest.head(request);
@@ -85,12 +90,12 @@ pub(crate) fn check(request: &mut Request, model: &str, binds: bool) -> Result<V
         message.blocks.retain(|block| !faults.iter().any(|fault| fault.path == block.path));
         dropped.append(&mut faults);
     }
-    Ok(dropped)
+    Ok((dropped, digest))
 }
 
 /// Why a block cannot stay, if so.
 fn judge(
-    block: &crate::request::Block,
+    block: &Block,
     model: &str,
     prefix: Option<Digest>,
     last_ordinal: &mut Option<u32>,
@@ -119,23 +124,14 @@ fn mismatch(path: &str) -> ApiError {
     ))
 }
 
-/// 128 bits of FNV-1a, as two runs with different starts: enough against accidents, which is what it is for.
+/// 128 bits in the manner of FNV, eight bytes a step: each step can be undone, so a single difference never
+/// vanishes. Enough against accidents, which is what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Digest(pub u64, pub u64);
 
 impl Digest {
     pub fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4)
-    }
-
-    /// Of everything the client sent that thinking is bound to.
-    pub fn of_request(request: &Request) -> Self {
-        let mut digest = Self::new();
-        digest.head(request);
-        for message in &request.messages {
-            digest.message(message.role, &message.blocks);
-        }
-        digest
     }
 
     fn head(&mut self, request: &Request) {
@@ -147,7 +143,7 @@ impl Digest {
         }
     }
 
-    fn message(&mut self, role: Role, blocks: &[crate::request::Block]) {
+    fn message(&mut self, role: Role, blocks: &[Block]) {
         for block in blocks.iter().filter(|block| !block.is_thinking()) {
             self.part(role.name(), &block.kind);
             self.part("", &block.text);
@@ -163,10 +159,20 @@ impl Digest {
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(PRIME);
-            self.1 = (self.1 ^ u64::from(byte)).wrapping_mul(PRIME);
+        let mut words = bytes.chunks_exact(8);
+        for word in &mut words {
+            self.word(u64::from_le_bytes(word.try_into().unwrap_or_default()));
         }
+        let mut last = [0; 8];
+        for (slot, byte) in last.iter_mut().zip(words.remainder()) {
+            *slot = *byte;
+        }
+        self.word(u64::from_le_bytes(last));
+    }
+
+    fn word(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(PRIME).rotate_left(29);
+        self.1 = (self.1 ^ word).wrapping_mul(OTHER_PRIME).rotate_left(31);
     }
 }
 
@@ -177,5 +183,6 @@ fn hash(text: &str) -> u64 {
 }
 
 const PRIME: u64 = 0x0000_0100_0000_01b3;
+const OTHER_PRIME: u64 = 0x9e37_79b1_85eb_ca87;
 const MARK: &str = "AFSIM+01";
 const PREFIX: &str = "prefix_binding_mismatch";

@@ -28,6 +28,8 @@ struct Accepted {
     blocks: Vec<Rendered>,
     markers: Vec<(usize, Ttl)>,
     dropped: Vec<Dropped>,
+    /// Of what the client sent.
+    digest: Digest,
 }
 
 impl Simulator {
@@ -81,7 +83,7 @@ impl Simulator {
         let rules = self.rules(&read.model)?;
         check_answer(&read, &rules)?;
         check(&read, &rules, &self.config)?;
-        let dropped = binding::check(&mut read, &rules.id, self.config.binds(&rules))?;
+        let (dropped, digest) = binding::check(&mut read, &rules.id, self.config.binds(&rules))?;
         let blocks = render(&read, &rules, &self.config);
         let mut markers = markers(&read, &blocks, &rules)?;
         let total: u64 = blocks.iter().map(|block| block.tokens).sum();
@@ -94,7 +96,7 @@ impl Simulator {
             markers.extend(last.map(|last| (last, Ttl::FiveMinutes)));
         }
         let scope = scope(&read, &tenant.scope, &self.config);
-        Ok(Accepted { request: read, rules, scope, blocks, markers, dropped })
+        Ok(Accepted { request: read, rules, scope, blocks, markers, dropped, digest })
     }
 
     /// Reads the body, and what a thread holds of the conversation.
@@ -138,7 +140,7 @@ impl Simulator {
             return Err(refuse(refusal));
         }
         let tokenizer = self.config.tokenizer;
-        let mut content = answer::compose(request, &accepted.rules.id, &reply, tokenizer);
+        let mut content = answer::compose(request, accepted.digest, &accepted.rules.id, &reply, tokenizer);
         let (stop_reason, stop_sequence) = answer::stop(&mut content, request, &reply, tokenizer);
         let stop_reason = if warming { "max_tokens".to_owned() } else { stop_reason };
         let (usage, first_byte) = self.pay(&accepted, &content, &reply, now);
@@ -331,7 +333,7 @@ fn usage(start: Outcome, total: Outcome, content: &[Content], reply: &Reply, req
 }
 
 fn message_id(accepted: &Accepted, billed: &Billed) -> String {
-    let mut digest = Digest::of_request(&accepted.request);
+    let mut digest = accepted.digest;
     digest.part("request", &billed.request_id);
     digest.part("time", &billed.now.0.to_string());
     format!("msg_{:016x}{:08x}", digest.0, digest.1 >> 32)
