@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use antefix_prefix::{Chain, positions};
+use antefix_prefix::{Chain, difference, first_difference, positions};
 use antefix_wire::anthropic::Request;
 use antefix_wire::json::{Body, write_string};
 
@@ -42,6 +42,15 @@ fn report(bytes: &[u8]) {
         let body = parse(bytes.to_vec());
         black_box(positions(&view(&body)));
     });
+    let later = parse(bytes.strip_suffix(b"]}").unwrap_or(bytes).iter().chain(NEXT).copied().collect());
+    let (kept, new) = (view(&parsed), view(&later));
+    assert_eq!(difference(&kept, &new), None, "the later request extends the kept one");
+    speed("compare with the kept parent, both read before", bytes.len(), || {
+        black_box(difference(&kept, &new));
+    });
+    speed("compare with the kept parent, both scanned before", bytes.len(), || {
+        let _ = black_box(first_difference(&parsed, &later));
+    });
     speed("chain over the positions", bytes.len(), || {
         black_box(Chain::of(&found));
     });
@@ -71,6 +80,9 @@ fn parse(bytes: Vec<u8>) -> Body {
 fn view(body: &Body) -> Request<'_> {
     Request::read(body.root()).expect("the corpus is a request")
 }
+
+/// What the next request adds.
+const NEXT: &[u8] = br#",{"role":"assistant","content":"Done."},{"role":"user","content":"Thanks."}]}"#;
 
 #[derive(Clone, Copy)]
 enum Spelling {

@@ -10,6 +10,7 @@ mod chain;
 mod difference;
 mod digest;
 mod effective;
+mod lane;
 mod plan;
 mod position;
 mod segment;
@@ -20,6 +21,7 @@ pub use chain::{Chain, Link, View};
 pub use difference::{Change, Class, Difference, Side, difference, first_difference};
 pub use digest::Digest;
 pub use effective::{Cause, Certainty, Effective, Limit, effective};
+pub use lane::{Hints, Pairing, pair};
 pub use plan::{CachePlan, Marker, PlanInput, PlanNote, plan};
 pub use position::{
     Place, Position, PositionKind, Section, message_positions, positions, system_position, tool_position,

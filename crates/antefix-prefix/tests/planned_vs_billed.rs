@@ -221,6 +221,11 @@ impl World {
         let ttl = if hour { Ttl::OneHour } else { Ttl::FiveMinutes };
         let head_ttl = if hour || kind == 1 { Ttl::OneHour } else { Ttl::FiveMinutes };
         let mut talk = Conversation::new(id, head(kind, head_ttl), ttl, head_ttl);
+        // A head that would expire while the first request is tried again is let expire before.
+        let last = self.heads.get(&link(&talk, talk.head_positions - 1)).map_or(0, |(last, _)| *last);
+        if (150..300).contains(&(self.now - last)) {
+            self.now = last + 300;
+        }
         self.user_speaks(&mut talk);
         for _ in 0..3 + self.random.below(5) {
             self.request(&mut talk);
@@ -241,6 +246,17 @@ impl World {
             let text = text_block(&talk.text(&mut self.random));
             talk.push("system", &[text], r#","clear_at":"next_user_message""#);
         }
+    }
+
+    /// What the user may add before asking again, often more than the lookback.
+    fn user_adds(&mut self, talk: &mut Conversation) {
+        let follows_system = talk.messages.last().is_some_and(|message| message.contains("clear_at"));
+        if follows_system || self.random.chance(50) {
+            return;
+        }
+        let pages = 1 + self.random.below(30);
+        let blocks: Vec<_> = (0..pages).map(|_| text_block(&talk.text(&mut self.random))).collect();
+        talk.push("user", &blocks, "");
     }
 
     /// The answer, and what the user or the tools make of it; sometimes a rewind, a side call or a long pause.
@@ -336,6 +352,7 @@ impl World {
         assert!(!talk.has_open_calls());
         if self.random.chance(10) {
             self.cut(talk);
+            self.user_adds(talk);
         }
         self.send(talk, Advance::Head);
     }
@@ -394,8 +411,8 @@ impl World {
                 self.lengths.insert(link(talk, end), billed.total() - billed.uncached);
             }
         }
-        if let Some(end) = plan.writes_to {
-            talk.tree.note_entry(&talk.chain, end, Entry::Doubtful);
+        for marker in &plan.markers {
+            talk.tree.note_entry(&talk.chain, marker.position, Entry::Doubtful);
         }
         self.tally.cut += 1;
     }
@@ -425,6 +442,13 @@ impl World {
         let story = || format!("{:?}\n{plan:?}\ndoubtful {doubtful:?}\n{billed:?}", self.setting);
         // Several may be in doubt: the end of a cut request, and what a rule of the provider may have dropped.
         let mut in_doubt = doubtful.map_or(0..0, |last| plan.reads_to.map_or(0, |at| at + 1)..last + 1);
+        let head = talk.head_positions - 1;
+        if in_doubt.contains(&head) && billed.read > 0 {
+            let known = in_doubt.clone().any(|at| self.lengths.get(&link(talk, at)) == Some(&billed.read));
+            if !known {
+                self.lengths.entry(link(talk, head)).or_insert(billed.read);
+            }
+        }
         if in_doubt.any(|at| self.lengths.get(&link(talk, at)) == Some(&billed.read)) {
             self.tally.doubtful_hits += 1;
             return;
