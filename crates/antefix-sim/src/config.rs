@@ -89,6 +89,15 @@ impl Default for Config {
 }
 
 impl Config {
+    /// A profile by its name: `anthropic` or `bedrock`.
+    pub fn profile(name: &str) -> Option<Self> {
+        match name {
+            "anthropic" => Some(Self::default()),
+            "bedrock" => Some(Self::bedrock()),
+            _ => None,
+        }
+    }
+
     /// The legacy Bedrock integration: every block is a position, no automatic marker, no diagnostics.
     pub fn bedrock() -> Self {
         Self { platform: Platform::Bedrock, collapse_runs: Some(false), ..Self::default() }

@@ -174,6 +174,7 @@ impl Block {
             "text" if plain_text_only(node) => Ok(self.plain.clone()),
             "tool_result" | "tool_search_tool_result" => self.render_result(node, tools),
             "tool_reference" => Ok(self.expand(node, tools)),
+            "tool_addition" => Ok(render_addition(node, tools)),
             _ => Ok(render_members(node, &["cache_control"], &[])),
         }
     }
@@ -219,6 +220,22 @@ impl Block {
             }
         }
     }
+}
+
+/// A tool that comes in the midst of a conversation: the block, then the definition of each deferred tool it
+/// names. Where the name stands is not documented well enough, so it is looked for in the block and one level
+/// below.
+fn render_addition(node: Node<'_>, tools: &[&Tool]) -> String {
+    let mut text = render_members(node, &["cache_control"], &[]);
+    let inner = node.members().flat_map(|(_, value)| value.items().chain([value]));
+    for holder in std::iter::once(node).chain(inner) {
+        let names = ["tool_name", "name"].iter().filter_map(|key| holder.get(key)?.str());
+        for name in names {
+            let named = tools.iter().filter(|tool| tool.deferred && tool.name == name);
+            named.for_each(|tool| text.push_str(&tool.text));
+        }
+    }
+    text
 }
 
 /// Whether a text block says nothing besides its text.

@@ -144,3 +144,58 @@ fn an_unreferenced_deferred_tool_costs_nothing() {
     assert_eq!(lab.post(1, &appended).status, 200);
     assert_eq!(lab.simulator.log()[1].read, 200);
 }
+
+/// A tool that is added in a system message is rendered there, at its full size, and breaks nothing.
+#[test]
+fn a_tool_added_in_band_is_appended() {
+    let late = tool("late", ",\"defer_loading\":true");
+    let words = "x".repeat(200);
+    let request = |more: &str| {
+        format!(
+            "{{\"model\":\"claude-test\",\"max_tokens\":100,\"cache_control\":{{\"type\":\"ephemeral\"}},\"tools\":[{},{late}],\
+             \"messages\":[{{\"role\":\"user\",\"content\":\"{words}\"}}{more}]}}",
+            tool("base", "")
+        )
+    };
+    let mut lab = Lab::new(test_config());
+    lab.betas = "mid-conversation-tool-changes-2026-07-01".to_owned();
+    assert_eq!(lab.post(0, &request("")).status, 200);
+    let first = lab.simulator.log()[0].total();
+    for addition in [
+        "{\"type\":\"tool_addition\",\"tool_name\":\"late\"}",
+        "{\"type\":\"tool_addition\",\"tool\":{\"type\":\"tool_reference\",\"tool_name\":\"late\"}}",
+    ] {
+        let sent = lab.post(1, &request(&format!(",{{\"role\":\"system\",\"content\":[{addition}]}}")));
+        assert_eq!(sent.status, 200, "{}", sent.text);
+        let billed = lab.simulator.log().last().unwrap();
+        assert_eq!(billed.read, first, "{addition}");
+        assert!((500..700).contains(&billed.write_5m), "{addition}: {}", billed.write_5m);
+    }
+}
+
+/// Changing the definition of a deferred tool costs nothing while nobody has referred to it; once somebody has,
+/// the prefix breaks at the reference.
+#[test]
+fn a_referenced_tool_is_part_of_the_history() {
+    let request = |description: &str, content: &str| {
+        let late = tool("late", ",\"defer_loading\":true").replace("ddd", description);
+        let words = "x".repeat(200);
+        let call = "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"base\",\"input\":{}}]}";
+        format!(
+            "{{\"model\":\"claude-test\",\"max_tokens\":100,\"tools\":[{},{late}],\"messages\":[{{\"role\":\"user\",\
+             \"content\":[{{\"type\":\"text\",\"text\":\"{words}\",\"cache_control\":{{\"type\":\"ephemeral\"}}}}]}},{call},\
+             {{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"c\",\"content\":{content},\
+             \"cache_control\":{{\"type\":\"ephemeral\"}}}}]}}]}}",
+            tool("base", "")
+        )
+    };
+    let reference = "[{\"type\":\"tool_reference\",\"tool_name\":\"late\"}]";
+    for (content, breaks) in [("\"nothing\"", false), (reference, true)] {
+        let mut lab = Lab::new(test_config());
+        lab.post(0, &request("ddd", content));
+        lab.post(1, &request("eee", content));
+        let log = lab.simulator.log();
+        assert_eq!(log[1].read < log[0].total(), breaks, "{content}");
+        assert!(log[1].read > 700, "the head and the first message stay");
+    }
+}
