@@ -51,6 +51,11 @@ fn check_tool(index: usize, tool: &Tool) -> Result<(), ApiError> {
             "tools.{index}.name: String should have at least 1 character"
         )));
     }
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    if tool.custom && (tool.name.len() > 128 || !tool.name.chars().all(plain)) {
+        let problem = "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'";
+        return Err(ApiError::invalid(format!("tools.{index}.custom.name: {problem}")));
+    }
     if tool.deferred && tool.marker.is_some() {
         let problem = "cache_control cannot be set on a tool with defer_loading=true";
         return Err(ApiError::invalid(format!("tools.{index}.cache_control: {problem}")));

@@ -59,6 +59,8 @@ pub(crate) struct Tool {
     pub text: String,
     pub deferred: bool,
     pub marker: Option<Marker>,
+    /// The client's own, not one the provider defines.
+    pub custom: bool,
     /// A web search or web fetch tool, which is rendered into the system level.
     pub web: bool,
 }
@@ -81,6 +83,7 @@ impl Tool {
             text: render_members(node, &["cache_control", "defer_loading"], &[("type", "\"custom\"")]),
             deferred: node.get("defer_loading").and_then(|value| value.bool()) == Some(true),
             marker: marker.flatten(),
+            custom: kind == "custom",
             web: kind.starts_with("web_search_") || kind.starts_with("web_fetch_"),
         })
     }
@@ -152,6 +155,11 @@ impl Block {
             block.markers.extend(marker);
         }
         block.kind = kind.into_owned();
+        if block.kind == "tool_use" && node.get("input").is_none_or(|input| input.kind() != Kind::Object) {
+            return Err(ApiError::invalid(format!(
+                "{path}.tool_use.input: Input should be a valid dictionary"
+            )));
+        }
         block.text = block.render(node, tools)?;
         Ok(block)
     }
