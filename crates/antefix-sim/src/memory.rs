@@ -60,7 +60,7 @@ impl Memory {
         let known = |known: &&Fingerprint| {
             known.message_id == *previous
                 && known.tenant == current.tenant
-                && current.at.0 - known.at.0 < RETENTION
+                && current.at.0.saturating_sub(known.at.0) < RETENTION
         };
         let Some(earlier) = self.0.iter().rev().find(known) else {
             return reason("previous_message_not_found", None);

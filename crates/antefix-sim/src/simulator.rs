@@ -51,7 +51,8 @@ impl Simulator {
         }
     }
 
-    /// Answers one request that started at `now`; moments must not fall from call to call.
+    /// Answers one request that started at `now`. Moments may fall a little from call to call, as those of requests
+    /// that arrive together do.
     pub fn handle(&mut self, request: &HttpRequest<'_>, now: Millis) -> HttpResponse {
         self.requests += 1;
         let request_id = format!("req_sim{:012}", self.requests);

@@ -35,7 +35,9 @@ impl Threads {
                 let problem = "a later request has continued this thread from there";
                 return Err(ApiError::thread("thread_already_continued", problem));
             }
-            Tip::Open { last_request, .. } if now.0 - last_request.0 >= LIFETIME => return Err(not_found()),
+            Tip::Open { last_request, .. } if now.0.saturating_sub(last_request.0) >= LIFETIME => {
+                return Err(not_found());
+            }
             Tip::Open { request, answered_at, .. } => (request, *answered_at),
         };
         if now < answered_at {
@@ -73,7 +75,7 @@ impl Threads {
         let now = answered.started_at.0;
         self.0.retain(|_, tip| match tip {
             Tip::Continued => true,
-            Tip::Open { last_request, .. } => now - last_request.0 < DELETED,
+            Tip::Open { last_request, .. } => now.saturating_sub(last_request.0) < DELETED,
         });
     }
 }

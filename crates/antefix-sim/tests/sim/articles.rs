@@ -136,13 +136,13 @@ fn a_growing_array_misses_everything_three_times() {
 #[test]
 fn an_unreferenced_deferred_tool_costs_nothing() {
     let mut lab = Lab::new(test_config());
-    assert_eq!(lab.pay(0, "T200! u9", ""), "r0 w200 i9");
-    let appended = body("T200! u9", "").replace(
+    assert_eq!(lab.pay(0, "T200 u90!", ""), "r0 w290 i0");
+    let appended = body("T200 u90!", "").replace(
         "],\"messages\"",
         ",{\"name\":\"late\",\"description\":\"d\",\"input_schema\":{},\"defer_loading\":true}],\"messages\"",
     );
     assert_eq!(lab.post(1, &appended).status, 200);
-    assert_eq!(lab.simulator.log()[1].read, 200);
+    assert_eq!(lab.simulator.log()[1].read, 290);
 }
 
 /// A tool that is added in a system message is rendered there, at its full size, and breaks nothing.

@@ -152,3 +152,14 @@ fn diagnostics_are_there_only_if_asked_for() {
     let streamed = lab.post(1, &body("u100", &format!("\"stream\":true,{unknown}")));
     assert!(streamed.text.lines().nth(1).unwrap().contains(not_found), "on message_start");
 }
+
+/// Two requests that arrive together may be handled in the other order.
+#[test]
+fn time_may_step_back_a_little() {
+    let mut lab = lab(test_config());
+    let (_, id) = send(&mut lab, 1_000, "u100!", CREATE);
+    assert_eq!(send(&mut lab, 999, "u20", &after(&id)).0, "400 thread_continue_in_flight");
+    let asked = format!("\"diagnostics\":{{\"previous_message_id\":\"{id}\"}}");
+    assert_eq!(lab.post(999, &body("u100!", &asked)).status, 200);
+    assert_eq!(send(&mut lab, 998, "u100!", CREATE).0, "r0 w100 i0");
+}
