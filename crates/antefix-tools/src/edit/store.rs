@@ -67,3 +67,29 @@ impl Drop for Draft {
 fn sync_folder(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Context;
+
+    #[test]
+    fn a_file_that_changed_in_between_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let context = Context::new(folder.path(), folder.path().join("spill"));
+        for change in ["longer", "same"] {
+            fs::write(&path, "here").unwrap();
+            let regular = Regular::open(&context, &path).unwrap();
+            fs::write(folder.path().join("other"), change).unwrap();
+            fs::rename(folder.path().join("other"), &path).unwrap();
+            let error = replace(&regular, b"mine").unwrap_err().to_string();
+            assert_eq!(error, "it was changed by someone else at the same time; read it again first");
+            assert_eq!(fs::read_to_string(&path).unwrap(), change);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a draft is left over");
+        let regular = Regular::open(&context, &path).unwrap();
+        replace(&regular, b"mine").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    }
+}
