@@ -59,28 +59,31 @@ pub(crate) enum Domain {
 }
 
 /// Takes the digest of fields given in pieces; the pieces of one field are hashed as if they stood together.
-pub(crate) struct FieldHasher {
-    hasher: blake3::Hasher,
+///
+/// The fields are gathered in a buffer that is used again: hashing one slice in one call is up to twice as fast
+/// as feeding the pieces, because chunks are then hashed side by side.
+pub(crate) struct FieldHasher<'a> {
+    bytes: &'a mut Vec<u8>,
 }
 
-impl FieldHasher {
-    pub(crate) fn new(domain: Domain) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&[VERSION, domain as u8]);
-        Self { hasher }
+impl<'a> FieldHasher<'a> {
+    pub(crate) fn new(domain: Domain, buffer: &'a mut Vec<u8>) -> Self {
+        buffer.clear();
+        buffer.extend_from_slice(&[VERSION, domain as u8]);
+        Self { bytes: buffer }
     }
 
     pub(crate) fn field(&mut self, pieces: &[&[u8]]) -> &mut Self {
         let len: usize = pieces.iter().map(|piece| piece.len()).sum();
-        self.hasher.update(&(len as u64).to_le_bytes());
+        self.bytes.extend_from_slice(&(len as u64).to_le_bytes());
         for piece in pieces {
-            self.hasher.update(piece);
+            self.bytes.extend_from_slice(piece);
         }
         self
     }
 
     pub(crate) fn finish(&self) -> Digest {
-        Digest(*self.hasher.finalize().as_bytes())
+        Digest(*blake3::hash(self.bytes).as_bytes())
     }
 }
 
@@ -115,7 +118,7 @@ mod tests {
 
     #[test]
     fn hex_reads_what_display_writes() {
-        let digest = FieldHasher::new(Domain::Tool).field(&[b"a"]).finish();
+        let digest = FieldHasher::new(Domain::Tool, &mut Vec::new()).field(&[b"a"]).finish();
         let text = digest.to_string();
         let cases = [
             (text.clone(), Some(digest)),
@@ -132,7 +135,8 @@ mod tests {
     #[test]
     fn fields_are_told_apart_and_pieces_are_not() {
         let digest = |fields: &[&[&[u8]]]| {
-            let mut hasher = FieldHasher::new(Domain::Block);
+            let mut buffer = Vec::new();
+            let mut hasher = FieldHasher::new(Domain::Block, &mut buffer);
             for field in fields {
                 hasher.field(field);
             }
@@ -146,7 +150,8 @@ mod tests {
     /// Stored digests must mean the same in every later version.
     #[test]
     fn version_1_stays_as_it_is() {
-        let position = FieldHasher::new(Domain::Opening).field(&[b"header"]).field(&[b"body"]).finish();
+        let position =
+            FieldHasher::new(Domain::Opening, &mut Vec::new()).field(&[b"header"]).field(&[b"body"]).finish();
         assert_eq!(position.to_string(), "e399af5950bda9133f8e05af4e7b23086fa4fc976a0eeb40bae87ac10339d895");
         assert_eq!(
             link(EMPTY_PREFIX, position).to_string(),

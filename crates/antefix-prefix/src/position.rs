@@ -154,7 +154,10 @@ pub fn system_position(block: &Block<'_>, index: usize) -> Position {
 #[derive(Default)]
 struct Reader {
     survey: Survey,
+    /// The standard spelling of a value.
     standard: Vec<u8>,
+    /// What is hashed.
+    hashed: Vec<u8>,
 }
 
 impl Reader {
@@ -233,7 +236,7 @@ impl Reader {
         self.survey.look(node);
         let is_text = node.kind() == Kind::String;
         let plain = opening.is_none_or(has_plain_header);
-        let mut wire = FieldHasher::new(domain);
+        let mut wire = FieldHasher::new(domain, &mut self.hashed);
         if let Some(message) = opening {
             let (before, after) = header(message);
             if plain {
@@ -255,7 +258,7 @@ impl Reader {
     }
 
     fn normal(&mut self, domain: Domain, node: Node<'_>, opening: Option<Node<'_>>) -> Digest {
-        let mut hasher = FieldHasher::new(domain);
+        let mut hasher = FieldHasher::new(domain, &mut self.hashed);
         if let Some(message) = opening {
             self.standard.clear();
             write_standard(&mut self.standard, message, Some("content"));
