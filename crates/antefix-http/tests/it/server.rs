@@ -1,6 +1,7 @@
 //! The simulator's front, seen through the client and through a bare socket.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use antefix_http::client::{Client, ClientOptions, Incoming, Outgoing};
 use antefix_http::server::{Clock, ServerOptions, SimServer};
@@ -21,7 +22,11 @@ struct Front {
 
 impl Front {
     async fn start(options: ServerOptions) -> Self {
-        let simulator = Simulator::new(Config::default(), Script::default_script());
+        Self::scripted(options, Script::default_script()).await
+    }
+
+    async fn scripted(options: ServerOptions, script: Script) -> Self {
+        let simulator = Simulator::new(Config::default(), script);
         let server = SimServer::start(options, simulator).await.unwrap();
         let client = Client::new(ClientOptions::new(server.base_url())).unwrap();
         Self { server, client }
@@ -205,6 +210,47 @@ async fn shutting_down_frees_the_port_and_ends_idle_connections() {
     let again =
         SimServer::start(options, Simulator::new(Config::default(), Script::default_script())).await.unwrap();
     assert_eq!(again.addr(), addr);
+}
+
+#[tokio::test]
+async fn scripted_ends_reach_the_client() {
+    let script = "rule\n on turn 1\n text Hello.\n hang 40\n";
+    let front = Front::scripted(ServerOptions::default(), Script::parse(script).unwrap()).await;
+    let mut incoming = front.send(message()).await;
+    incoming.set_idle_timeout(Duration::from_millis(200));
+    let (body, end) = drain(&mut incoming).await;
+    assert_eq!((body.len(), end.unwrap_err().fault), (40, Fault::IdleTimeout));
+    // The silent exchange is still open; shutting down ends it.
+    within(front.server.shutdown()).await;
+    assert_eq!(within(incoming.chunk()).await.unwrap_err().fault, Fault::Cut);
+
+    let script = "rule\n on turn 1\n text Hello.\n cut 40\n";
+    let front = Front::scripted(ServerOptions::default(), Script::parse(script).unwrap()).await;
+    let (body, end) = drain(&mut front.send(message()).await).await;
+    assert_eq!((body.len(), end.unwrap_err().fault), (40, Fault::Cut));
+}
+
+#[tokio::test]
+async fn pieces_are_sent_when_they_are_due() {
+    let script = "rule\n on turn 1\n text Hello.\n first-byte 120\n chunk-delay 5\n";
+    let script = Script::parse(script).unwrap();
+    let front = Front::scripted(ServerOptions::default(), script.clone()).await;
+    let start = tokio::time::Instant::now();
+    let mut incoming = front.send(message()).await;
+    within(incoming.chunk()).await.unwrap();
+    // The simulator counts whole milliseconds.
+    assert!(start.elapsed() >= Duration::from_millis(119), "{:?}", start.elapsed());
+    drain(&mut incoming).await.1.unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(124), "{:?}", start.elapsed());
+
+    let options = ServerOptions { clock: Clock::Virtual, ..ServerOptions::default() };
+    let front = Front::scripted(options, script).await;
+    front.text(message()).await;
+    front.text(message()).await;
+    let log = front.log().await;
+    let at = |n: usize| log.root().pointer(&format!("/requests/{n}/at_ms")).unwrap().u64().unwrap();
+    assert_eq!(at(0), 0);
+    assert!((125..1000).contains(&at(1)), "the clock moved with the answer: {}", at(1));
 }
 
 #[tokio::test]
