@@ -22,7 +22,7 @@ mod rules;
 mod table;
 mod tokens;
 
-pub use money::{Money, Price};
+pub use money::{Money, MoneyError, Price};
 pub use platform::{Platform, Ttl};
 pub use price::{Breakdown, Counts, Modifiers, Prices, WEB_SEARCH, cost, cost_breakdown, price};
 pub use rules::{

@@ -31,6 +31,26 @@ impl Money {
     }
 }
 
+/// A text that is no amount of dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected dollars as a decimal with at most 12 digits behind the point, such as `0.50`")]
+pub struct MoneyError;
+
+impl std::str::FromStr for Money {
+    type Err = MoneyError;
+
+    /// Reads what [`usd`](Self::usd) writes; not negative, and exact or refused.
+    fn from_str(text: &str) -> Result<Self, MoneyError> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || whole.len() > 18 || part.len() > 12 || !digits(whole) || !digits(part) {
+            return Err(MoneyError);
+        }
+        let amount: i128 = format!("{whole}{part:0<12}").parse().map_err(|_| MoneyError)?;
+        Ok(Self(amount))
+    }
+}
+
 impl fmt::Display for Money {
     /// `$1.2345`: the exact amount, with at least two digits behind the point. A precision (`{:.4}`) rounds to
     /// that many digits, half away from zero.
@@ -135,6 +155,24 @@ impl fmt::Display for Price {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_are_read_exactly_or_refused() {
+        for (text, expect) in [
+            ("0.50", Some(500_000_000_000)),
+            ("12", Some(12_000_000_000_000)),
+            ("0.000000000001", Some(1)),
+            ("7.", Some(7_000_000_000_000)),
+            ("", None),
+            (".5", None),
+            ("-1", None),
+            ("1e3", None),
+            ("1,5", None),
+            ("0.0000000000001", None),
+        ] {
+            assert_eq!(text.parse::<Money>().ok(), expect.map(Money), "{text}");
+        }
+    }
 
     #[test]
     fn money_prints_exactly() {

@@ -41,8 +41,12 @@ impl Environment {
                 https: text("HTTPS_PROXY").or_else(|| text("https_proxy")).map(Secret::new),
                 no_proxy: text("NO_PROXY").or_else(|| text("no_proxy")),
             },
-            state: path("XDG_STATE_HOME").or_else(|| under_home(".local/state")).map(|state| state.join("antefix")),
-            config: path("XDG_CONFIG_HOME").or_else(|| under_home(".config")).map(|config| config.join("antefix")),
+            state: path("XDG_STATE_HOME")
+                .or_else(|| under_home(".local/state"))
+                .map(|state| state.join("antefix")),
+            config: path("XDG_CONFIG_HOME")
+                .or_else(|| under_home(".config"))
+                .map(|config| config.join("antefix")),
             colour: text("NO_COLOR").is_none(),
         }
     }

@@ -1,3 +1,44 @@
-//! The antefix command.
+//! The `antefix` command.
 
-fn main() {}
+mod attach;
+mod cli;
+mod commands;
+mod environment;
+mod failure;
+mod folders;
+mod screen;
+mod setup;
+mod stream_json;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use environment::Environment;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            drop(error.print());
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let environment = Environment::read();
+    let result = match cli.command {
+        Command::Demo(args) => commands::demo::demo(&args, &environment),
+        Command::Run(args) => commands::run::run(&args, &environment),
+        Command::Sessions(args) => commands::sessions::sessions(&args, &environment),
+        Command::Verify(args) => commands::verify::verify(&args, &environment),
+        Command::Sim(args) => commands::sim::sim(&args),
+        Command::Diff(args) => commands::diff::diff(&args, &environment),
+        Command::Plan(args) => commands::plan::plan(&args),
+        Command::Doctor(args) => commands::doctor::doctor(&args, &environment),
+    };
+    match result {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

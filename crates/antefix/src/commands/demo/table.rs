@@ -1,0 +1,157 @@
+use antefix_models::{Counts, Modifiers, Money, Prices, Tokens, price};
+use antefix_session::conversation::{Attempt, Conversation};
+use antefix_session::spend::{date, spend};
+use antefix_session::verify::Report;
+
+use crate::stream_json::{Object, SCHEMA_VERSION, array, money, write_counts};
+use crate::text::{bar, efficiency, grouped};
+
+/// One request of the demo with its bill.
+struct Row {
+    n: u64,
+    process: u64,
+    counts: Counts,
+    cost: Option<Money>,
+    prices: Option<Prices>,
+    /// Input that no earlier request held.
+    fresh: u64,
+}
+
+impl Row {
+    /// What the input cost.
+    fn input_cost(&self) -> Option<Money> {
+        let prices = self.prices?;
+        let counts = Counts { output: Tokens::ZERO, ..self.counts };
+        Some(antefix_models::cost(&prices, &counts))
+    }
+
+    /// What the input costs at best: what is new written once, all else read.
+    fn perfect_cost(&self) -> Option<Money> {
+        let prices = self.prices?;
+        let prompt = self.counts.prompt().0;
+        Some(prices.write_5m * Tokens(self.fresh) + prices.read * Tokens(prompt - self.fresh))
+    }
+
+    /// What the input costs if a byte at the front has changed: all of it written anew.
+    fn broken_cost(&self) -> Option<Money> {
+        Some(self.prices?.write_5m * self.counts.prompt())
+    }
+}
+
+/// Prints the bill of the demo.
+pub fn print(session: &str, conversation: &Conversation, report: &Report, colour: bool) {
+    let rows = rows(conversation);
+    let heavy = |text: &str| if colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() };
+    println!("\n{}", heavy("input tokens by request (█ read  ▓ written  ░ uncached)"));
+    println!(
+        "{:>3} {:>7}  {:<20} {:>8} {:>8} {:>8} {:>7}  {:>7}  {:>11}  {:>15}",
+        "n", "process", "", "read", "written", "uncached", "output", "read %", "cost", "if byte 1 moved"
+    );
+    for row in &rows {
+        println!(
+            "{:>3} {:>7}  {:<20} {:>8} {:>8} {:>8} {:>7}  {:>7}  {:>11}  {:>15}",
+            row.n,
+            row.process,
+            bar(&row.counts, 20),
+            grouped(row.counts.read.0),
+            grouped(row.counts.write_5m.0 + row.counts.write_1h.0),
+            grouped(row.counts.uncached.0),
+            grouped(row.counts.output.0),
+            efficiency(&row.counts),
+            dollars(row.cost),
+            dollars(row.broken_cost().zip(output_cost(row)).map(|(input, output)| input + output)),
+        );
+    }
+    summary(&rows);
+    if report.is_ok() {
+        println!(
+            "verify: {} of {} request bodies rebuilt byte for byte; {} extend what was sent before",
+            report.requests, report.requests, report.extends
+        );
+    }
+    for finding in &report.findings {
+        println!("verify: record {}: {}", finding.record, finding.text);
+    }
+    println!("session {session}");
+}
+
+fn summary(rows: &[Row]) {
+    let total = rows.iter().fold(Counts::default(), |sum, row| Counts {
+        uncached: sum.uncached + row.counts.uncached,
+        read: sum.read + row.counts.read,
+        write_5m: sum.write_5m + row.counts.write_5m,
+        write_1h: sum.write_1h + row.counts.write_1h,
+        output: sum.output + row.counts.output,
+    });
+    let per_round =
+        rows.iter().skip(1).map(|row| row.fresh).sum::<u64>() / (rows.len() as u64).saturating_sub(1).max(1);
+    println!(
+        "\nprefix kept: {} of all input tokens were read from the cache; growth: {} new tokens a request",
+        efficiency(&total),
+        grouped(per_round)
+    );
+    let input = sum(rows, Row::input_cost);
+    println!(
+        "input cost {}; at best {}; had one byte at the front changed in each request: {}",
+        dollars(input),
+        dollars(sum(rows, Row::perfect_cost)),
+        dollars(sum(rows, Row::broken_cost)),
+    );
+    println!("(a simulator's tokens at the list prices of {})", super::MODEL);
+}
+
+/// The bill of the demo as JSON.
+pub fn json(session: &str, conversation: &Conversation, report: &Report) -> String {
+    let rows = rows(conversation);
+    let requests = rows.iter().map(|row| {
+        let mut object = Object::new();
+        object.number("n", row.n).number("process", row.process);
+        write_counts(&mut object, &row.counts);
+        object.raw("cost_usd", &money(row.cost));
+        object.close()
+    });
+    let mut verified = Object::new();
+    verified.boolean("ok", report.is_ok()).number("requests", report.requests);
+    let mut object = Object::new();
+    object
+        .number("schema_version", SCHEMA_VERSION)
+        .text("session_id", session)
+        .raw("requests", &array(requests));
+    object.raw("input_cost_usd", &money(sum(&rows, Row::input_cost)));
+    object.raw("perfect_input_cost_usd", &money(sum(&rows, Row::perfect_cost)));
+    object.raw("verify", &verified.close());
+    object.close()
+}
+
+fn rows(conversation: &Conversation) -> Vec<Row> {
+    let mut before = 0;
+    conversation.attempts().iter().filter_map(|attempt| row(conversation, attempt, &mut before)).collect()
+}
+
+fn row(conversation: &Conversation, attempt: &Attempt, before: &mut u64) -> Option<Row> {
+    let spec = conversation.lane_of(attempt)?.spec();
+    let spend = spend(attempt, spec.platform, &spec.model);
+    let prompt = spend.counts.prompt();
+    let fresh = prompt.0.saturating_sub(*before);
+    *before = prompt.0;
+    Some(Row {
+        n: attempt.attempt.attempt.0,
+        process: attempt.turn,
+        counts: spend.counts,
+        cost: spend.known_cost(),
+        prices: price(spec.platform, &spec.model, date(attempt.at), Modifiers::default(), prompt),
+        fresh,
+    })
+}
+
+fn output_cost(row: &Row) -> Option<Money> {
+    Some(row.prices?.output * row.counts.output)
+}
+
+fn sum(rows: &[Row], of: impl Fn(&Row) -> Option<Money>) -> Option<Money> {
+    rows.iter().map(of).sum()
+}
+
+fn dollars(cost: Option<Money>) -> String {
+    cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.6}"))
+}

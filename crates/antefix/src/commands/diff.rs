@@ -1,0 +1,103 @@
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+use antefix_prefix::{Change, Class, Difference, Side, first_difference};
+use antefix_wire::json::Body;
+
+use crate::cli::DiffArgs;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::stream_json::{Object, SCHEMA_VERSION};
+
+/// `antefix diff`
+pub fn diff(args: &DiffArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let (earlier, later) = (body(&args.earlier)?, body(&args.later)?);
+    let found = first_difference(&earlier, &later).map_err(Failure::usage)?;
+    if args.json {
+        println!("{}", json(found.as_ref()));
+    } else {
+        print(found.as_ref(), environment.colour && std::io::stdout().is_terminal());
+    }
+    Ok(ExitCode::from(u8::from(found.is_some_and(|found| found.class == Class::Normal))))
+}
+
+/// Reads a file that holds a request body.
+///
+/// # Errors
+/// If it cannot be read or is not JSON.
+pub fn body(path: &Path) -> Result<Body, Failure> {
+    let name = path.display();
+    let bytes =
+        std::fs::read(path).map_err(|error| Failure::usage(format!("cannot read `{name}`: {error}")))?;
+    Body::parse(bytes).map_err(|error| Failure::usage(format!("`{name}` is not JSON: {error}")))
+}
+
+fn print(found: Option<&Difference>, colour: bool) {
+    let paint = |code: &str, text: &str| {
+        if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    };
+    let Some(found) = found else {
+        return println!(
+            "no difference: the later request extends the earlier one, byte for byte but for markers"
+        );
+    };
+    let offset = found.offset.map_or_else(String::new, |offset| format!(" at byte {offset} of the value"));
+    let side = match found.side {
+        Side::Earlier => " (in the earlier request)",
+        Side::Later => "",
+    };
+    println!("{}{offset}{side}: {}", paint("1", &found.pointer), words(found));
+    if let Some(text) = &found.earlier {
+        println!("{}", paint("31", &format!("- {text}")));
+    }
+    if let Some(text) = &found.later {
+        println!("{}", paint("32", &format!("+ {text}")));
+    }
+}
+
+fn words(found: &Difference) -> &'static str {
+    match (found.class, found.change) {
+        (Class::Wire, _) => "spelled another way with the same meaning; the prompt stays the same",
+        (_, Change::Added) => "the later request has something here that the earlier one has not",
+        (_, Change::Removed) => "the later request lacks what the earlier one has here",
+        (_, Change::Replaced) => "something else stands here",
+        (_, Change::Value) => "the value is another",
+        (_, Change::KeyOrder) => "the same keys stand in another order, and here that counts",
+        (_, Change::Spelling) => "it is spelled another way",
+    }
+}
+
+fn json(found: Option<&Difference>) -> String {
+    let mut object = Object::new();
+    object.number("schema_version", SCHEMA_VERSION).boolean("extends", found.is_none());
+    let Some(found) = found else {
+        object.raw("difference", "null");
+        return object.close();
+    };
+    let mut inner = Object::new();
+    inner.text("path", &found.pointer);
+    inner.text("side", if found.side == Side::Earlier { "earlier" } else { "later" });
+    inner.text("class", if found.class == Class::Wire { "wire" } else { "normal" });
+    inner.text("change", change_word(found.change));
+    inner.raw("offset", &found.offset.map_or_else(|| "null".to_owned(), |offset| offset.to_string()));
+    for (name, text) in [("earlier", &found.earlier), ("later", &found.later)] {
+        match text {
+            Some(text) => inner.text(name, text),
+            None => inner.raw(name, "null"),
+        };
+    }
+    object.raw("difference", &inner.close());
+    object.close()
+}
+
+const fn change_word(change: Change) -> &'static str {
+    match change {
+        Change::Added => "added",
+        Change::Removed => "removed",
+        Change::Replaced => "replaced",
+        Change::Value => "value",
+        Change::KeyOrder => "key_order",
+        Change::Spelling => "spelling",
+    }
+}

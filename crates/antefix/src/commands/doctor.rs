@@ -1,0 +1,85 @@
+use std::process::ExitCode;
+
+use antefix_runtime::store::Sessions;
+
+use crate::cli::DoctorArgs;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::stream_json::{Object, SCHEMA_VERSION, array};
+
+/// One thing that was looked at.
+struct Check {
+    name: &'static str,
+    ok: bool,
+    text: String,
+}
+
+/// `antefix doctor`
+pub fn doctor(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let checks = [key(environment), base_url(environment), proxies(environment), state(environment), shell()];
+    if args.json {
+        let rows = checks.iter().map(|check| {
+            let mut object = Object::new();
+            object.text("name", check.name).boolean("ok", check.ok).text("text", &check.text);
+            object.close()
+        });
+        let mut object = Object::new();
+        object.number("schema_version", SCHEMA_VERSION).text("version", env!("CARGO_PKG_VERSION"));
+        object.raw("checks", &array(rows));
+        println!("{}", object.close());
+    } else {
+        println!("antefix {}", env!("CARGO_PKG_VERSION"));
+        for check in &checks {
+            println!("{} {:<10} {}", if check.ok { "✓" } else { "✗" }, check.name, check.text);
+        }
+    }
+    Ok(ExitCode::from(u8::from(checks.iter().any(|check| !check.ok))))
+}
+
+fn key(environment: &Environment) -> Check {
+    let found = [
+        (environment.api_key.is_some(), "ANTHROPIC_API_KEY is set"),
+        (environment.auth_token.is_some(), "ANTHROPIC_AUTH_TOKEN is set"),
+        (environment.key_helper.is_some(), "ANTEFIX_API_KEY_HELPER names a command"),
+    ];
+    let text = found.iter().find(|(is_set, _)| *is_set).map(|(_, text)| *text);
+    let missing = "no key: set ANTHROPIC_API_KEY, or use `antefix demo` and `run --provider sim` without one";
+    Check { name: "key", ok: text.is_some(), text: text.unwrap_or(missing).to_owned() }
+}
+
+fn base_url(environment: &Environment) -> Check {
+    let text = match &environment.base_url {
+        Some(url) => format!("requests go to {url} (ANTHROPIC_BASE_URL)"),
+        None => "requests go to the Claude API".to_owned(),
+    };
+    Check { name: "address", ok: true, text }
+}
+
+fn proxies(environment: &Environment) -> Check {
+    let proxies = &environment.proxies;
+    let set = proxies.http.is_some() || proxies.https.is_some();
+    let text = if set { "a proxy is used (HTTP_PROXY or HTTPS_PROXY)" } else { "no proxy is set" };
+    Check { name: "proxy", ok: true, text: text.to_owned() }
+}
+
+fn state(environment: &Environment) -> Check {
+    let Some(folder) = &environment.state else {
+        let text = "no place for sessions: set HOME or XDG_STATE_HOME".to_owned();
+        return Check { name: "sessions", ok: false, text };
+    };
+    match Sessions::at(folder).list(None) {
+        Ok(list) => {
+            Check { name: "sessions", ok: true, text: format!("{} in {}", list.len(), folder.display()) }
+        }
+        Err(error) => Check { name: "sessions", ok: false, text: error.to_string() },
+    }
+}
+
+fn shell() -> Check {
+    let works = std::process::Command::new("bash")
+        .args(["-c", "exit 0"])
+        .status()
+        .is_ok_and(|status| status.success());
+    let text = if works { "bash runs commands" } else { "bash is missing; sh runs commands" };
+    Check { name: "shell", ok: true, text: text.to_owned() }
+}

@@ -1,0 +1,102 @@
+use std::process::ExitCode;
+
+use antefix_models::{Platform, Tokens, Ttl, rules};
+use antefix_prefix::{
+    CachePlan, PlanInput, Position, PositionKind, Section, Segment, plan as plan_markers, positions,
+};
+use antefix_wire::anthropic::{Request, Ttl as WireTtl};
+
+use super::diff::body;
+use crate::cli::PlanArgs;
+use crate::failure::Failure;
+use crate::stream_json::{Object, SCHEMA_VERSION, array};
+
+/// `antefix plan`
+pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
+    let body = body(&args.body)?;
+    let request = Request::read(body.root()).map_err(Failure::usage)?;
+    let platform = Platform::from_name(&args.platform).ok_or_else(|| {
+        let names: Vec<_> = Platform::ALL.iter().map(|platform| platform.name()).collect();
+        Failure::usage(format!("there is no platform `{}`", args.platform)).hint(names.join(", "))
+    })?;
+    let model = request.model.clone().unwrap_or_default();
+    let rules = rules(platform, &model);
+    let positions = positions(&request);
+    let tokens = |position: &Position| Tokens(position.range.len() as u64 * 2 / 7);
+    let segments: Vec<Segment> =
+        positions.iter().map(|position| Segment::of(position, tokens(position))).collect();
+    let confirmed = match args.confirmed {
+        Some(count) if count > segments.len() => {
+            return Err(Failure::usage(format!("the request has {} positions, not {count}", segments.len())));
+        }
+        count => count.and_then(|count| count.checked_sub(1)),
+    };
+    let head = positions.iter().rposition(|position| position.section != Section::Messages);
+    let plan = plan_markers(&PlanInput {
+        segments: &segments,
+        rules: &rules,
+        static_head: head,
+        confirmed,
+        doubtful: None,
+        ttl: Ttl::FiveMinutes,
+        head_ttl: Ttl::FiveMinutes,
+    });
+    if args.json {
+        println!("{}", json(&positions, &segments, &plan));
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("model {}  {} positions  tokens estimated at 3.5 bytes each", rules.id, positions.len());
+    for (index, (position, segment)) in positions.iter().zip(&segments).enumerate() {
+        let planned = plan.markers.iter().any(|marker| marker.position == index);
+        let set = position.marker.is_some();
+        println!(
+            "{index:>4}  {:<28} {:<18} {:>8} tokens  {}{}",
+            position.pointer(),
+            kind(position.kind),
+            segment.tokens.0,
+            if planned { "◆ marker belongs here" } else { "" },
+            if set { "  (has a marker)" } else { "" },
+        );
+    }
+    for note in rules.notes.iter() {
+        println!("note: {note}");
+    }
+    for note in &plan.notes {
+        println!("note: {note:?}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn kind(kind: PositionKind) -> String {
+    match kind {
+        PositionKind::Tool => "tool".to_owned(),
+        PositionKind::Block(block) => format!("{block:?}"),
+        PositionKind::EmptyMessage => "empty message".to_owned(),
+    }
+}
+
+fn json(positions: &[Position], segments: &[Segment], plan: &CachePlan) -> String {
+    let rows = positions.iter().zip(segments).map(|(position, segment)| {
+        let mut object = Object::new();
+        object.text("path", &position.pointer()).number("tokens_estimated", segment.tokens.0);
+        object.boolean("markable", position.markable);
+        match position.marker {
+            Some(WireTtl::FiveMinutes) => object.text("marker", "5m"),
+            Some(WireTtl::OneHour) => object.text("marker", "1h"),
+            None => object.raw("marker", "null"),
+        };
+        object.text("wire", &position.wire.to_string()).text("normal", &position.normal.to_string());
+        object.close()
+    });
+    let markers = plan.markers.iter().map(|marker| {
+        let mut object = Object::new();
+        object.number("position", marker.position as u64).text("ttl", marker.ttl.text());
+        object.close()
+    });
+    let mut object = Object::new();
+    object
+        .number("schema_version", SCHEMA_VERSION)
+        .raw("positions", &array(rows))
+        .raw("markers", &array(markers));
+    object.close()
+}

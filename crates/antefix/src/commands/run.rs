@@ -1,0 +1,162 @@
+use std::io::{IsTerminal, Read, Write};
+use std::process::ExitCode;
+
+use antefix_runtime::driver::{Shown, TurnEnd};
+use antefix_session::closure::text_block;
+use antefix_session::event::SessionEvent;
+use antefix_session::record::EndReason;
+use antefix_wire::assemble::Delta;
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use crate::attach;
+use crate::cli::{Output, RunArgs};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::setup::{Setup, setup};
+use crate::stream_json::{EventWriter, Object, SCHEMA_VERSION, array, money, write_counts};
+
+/// `antefix run`
+pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(turn(args, environment))
+}
+
+async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let blocks = prompt(args)?;
+    let Setup { mut agent, notices, simulator } = setup(args, environment).await?;
+    let mut reporter = Reporter::new(args.output, environment.colour);
+    let session_id = agent.session().conversation().header().session.clone();
+    reporter.begin(&session_id, &notices);
+    let (interrupt, mut interrupts) = mpsc::unbounded_channel();
+    let end = tokio::select! {
+        end = agent.prompt(blocks, &mut interrupts, |shown| reporter.show(&shown)) => end?,
+        () = second_interrupt(interrupt) => {
+            return Err(Failure::failed("stopped at once; the session goes on with `antefix run --continue`"));
+        }
+    };
+    let spent = agent.session().spent();
+    reporter.end(&session_id, &end, &spent);
+    if let Some(simulator) = simulator {
+        simulator.shutdown().await;
+    }
+    Ok(ExitCode::from(u8::from(!matches!(end.reason, EndReason::EndTurn | EndReason::StopSequence))))
+}
+
+fn prompt(args: &RunArgs) -> Result<Vec<Bytes>, Failure> {
+    let mut blocks = Vec::new();
+    for path in &args.attach {
+        blocks.push(attach::block(path)?);
+    }
+    let text = match args.prompt.as_deref() {
+        Some("-") => read_stdin()?,
+        Some(text) => text.to_owned(),
+        None if !std::io::stdin().is_terminal() => read_stdin()?,
+        None => String::new(),
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::usage("there is no prompt").hint("antefix run \"what to do\", or pipe it in"));
+    }
+    blocks.push(text_block(&text));
+    Ok(blocks)
+}
+
+fn read_stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|_| Failure::usage("the prompt on standard input is not UTF-8"))
+}
+
+/// Passes the first Ctrl-C on and returns at the second.
+async fn second_interrupt(interrupt: mpsc::UnboundedSender<()>) {
+    let mut seen = 0;
+    while seen < 2 {
+        if tokio::signal::ctrl_c().await.is_err() {
+            return std::future::pending().await;
+        }
+        seen += 1;
+        // A turn that is over has no use for it.
+        let _ = interrupt.send(());
+    }
+}
+
+/// Prints a turn in the form asked for.
+enum Reporter {
+    Text(Screen),
+    Json { requests: Vec<String>, text: String, calls: u64 },
+    StreamJson(EventWriter),
+}
+
+impl Reporter {
+    fn new(output: Output, colour: bool) -> Self {
+        match output {
+            Output::Text => Self::Text(Screen::new(colour)),
+            Output::Json => Self::Json { requests: Vec::new(), text: String::new(), calls: 0 },
+            Output::StreamJson => Self::StreamJson(EventWriter::default()),
+        }
+    }
+
+    fn begin(&mut self, session: &str, notices: &[String]) {
+        if let Self::Text(screen) = self {
+            screen.note(&format!("session {session}"));
+            notices.iter().for_each(|notice| screen.note(notice));
+        } else {
+            notices.iter().for_each(|notice| eprintln!("{notice}"));
+        }
+        if let Self::StreamJson(_) = self {
+            let mut object = Object::new();
+            object
+                .number("schema_version", SCHEMA_VERSION)
+                .text("type", "session")
+                .text("session_id", session);
+            print_line(&object.close());
+        }
+    }
+
+    fn show(&mut self, shown: &Shown<'_>) {
+        match self {
+            Self::Text(screen) => screen.show(shown),
+            Self::StreamJson(writer) => {
+                if let Some(line) = writer.line(shown) {
+                    print_line(&line);
+                }
+            }
+            Self::Json { requests, text, calls } => match shown {
+                Shown::Delta(Delta::Started { .. }) => text.clear(),
+                Shown::Delta(Delta::Text { text: piece, .. }) => text.push_str(piece),
+                Shown::Event(SessionEvent::CallStarted(_)) => *calls += 1,
+                Shown::Event(SessionEvent::RequestFinished(report)) => {
+                    let mut object = Object::new();
+                    object.number("n", report.attempt.0);
+                    if let Some(counts) = &report.counts {
+                        write_counts(&mut object, counts);
+                    }
+                    object.raw("cost_usd", &money(report.cost));
+                    requests.push(object.close());
+                }
+                _ => {}
+            },
+        }
+    }
+
+    fn end(self, session: &str, end: &TurnEnd, spent: &antefix_session::spend::Spend) {
+        let Self::Json { requests, text, calls } = self else { return };
+        let mut object = Object::new();
+        object.number("schema_version", SCHEMA_VERSION).text("session_id", session).text("result", &text);
+        object.text("end", end.reason.word());
+        if let Some(message) = &end.message {
+            object.text("message", message);
+        }
+        object.number("tool_calls", calls).raw("requests", &array(requests));
+        let mut total = Object::new();
+        write_counts(&mut total, &spent.counts);
+        object.raw("session_total", &total.close()).raw("session_cost_usd", &money(spent.known_cost()));
+        print_line(&object.close());
+    }
+}
+
+fn print_line(line: &str) {
+    // A reader that has gone away does not stop the turn.
+    let _ = writeln!(std::io::stdout().lock(), "{line}");
+}

@@ -1,0 +1,176 @@
+use std::process::ExitCode;
+
+use antefix_runtime::store::Summary;
+use antefix_runtime::transcript::{read, replay};
+use antefix_session::conversation::{Conversation, Message};
+use antefix_session::record::{Header, Millis};
+use antefix_session::spend::{Spend, spend};
+
+use crate::cli::{SessionsAction, SessionsArgs};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::folders;
+use crate::screen::{describe, one_line};
+use crate::stream_json::{Object, SCHEMA_VERSION, array, money, relation_word, write_counts};
+use crate::text::{efficiency, grouped, short};
+
+/// `antefix sessions`
+pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let sessions = folders::sessions(environment)?;
+    let cwd = folders::working_folder(None)?;
+    if let Some(SessionsAction::Show { id }) = &args.action {
+        let id = folders::find(&sessions, Some(id), &cwd)?;
+        let (header, entries) = read(&sessions.inspect(&id)?.transcript)?;
+        show(&replay(header, &entries)?, args.json);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let shown = cwd.to_string_lossy();
+    let list = sessions.list((!args.all).then_some(&*shown))?;
+    if args.json {
+        let rows = list.iter().map(summary_json);
+        let mut object = Object::new();
+        object.number("schema_version", SCHEMA_VERSION).raw("sessions", &array(rows));
+        println!("{}", object.close());
+    } else if list.is_empty() {
+        eprintln!(
+            "no sessions{}",
+            if args.all { String::new() } else { format!(" of `{shown}`; `--all` lists all") }
+        );
+    } else {
+        for summary in &list {
+            println!(
+                "{}  {}  {:>6}  {}",
+                summary.id,
+                when(summary.updated_at_ms),
+                short(summary.head.bytes),
+                folder(summary)
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn summary_json(summary: &Summary) -> String {
+    let mut object = Object::new();
+    object.text("session_id", summary.id.as_str()).number("updated_at_ms", summary.updated_at_ms);
+    object
+        .text("cwd", &folder(summary))
+        .number("lines", summary.head.lines)
+        .number("bytes", summary.head.bytes);
+    object.close()
+}
+
+fn folder(summary: &Summary) -> String {
+    Header::decode(&summary.header).map_or_else(|_| "?".to_owned(), |header| header.cwd)
+}
+
+fn when(at: u64) -> String {
+    let timestamp = i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    let zoned = timestamp.map(|timestamp| timestamp.to_zoned(jiff::tz::TimeZone::system()));
+    zoned.map_or_else(|| "?".to_owned(), |zoned| zoned.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+fn show(conversation: &Conversation, json: bool) {
+    if json {
+        println!("{}", conversation_json(conversation));
+        return;
+    }
+    let header = conversation.header();
+    println!("session {}  {}  begun {}", header.session, header.cwd, when(header.created.0));
+    if let Some((from, record)) = &header.forked_from {
+        println!("forked from {from} at record {}", record.0);
+    }
+    if let Some(lane) = conversation.lane() {
+        let spec = lane.spec();
+        let cache = spec.cache.map_or("off", antefix_models::Ttl::text);
+        println!(
+            "model {}  cache {cache}  head {} bytes, {} positions",
+            spec.model,
+            lane.head().len(),
+            lane.positions()
+        );
+    }
+    println!("\nconversation");
+    conversation.path().for_each(print_message);
+    println!("\nrequests");
+    let mut total = Spend::default();
+    for attempt in conversation.attempts() {
+        let spend = spend_of(conversation, attempt);
+        total.add(&spend);
+        let status = attempt.outcome.as_ref().map_or_else(
+            || "no outcome".to_owned(),
+            |(_, outcome)| {
+                outcome.status.map_or_else(|| "unreachable".to_owned(), |status| status.to_string())
+            },
+        );
+        let record = &attempt.attempt;
+        println!(
+            "{:>4}  turn {:<3} {:<9} {:>9} bytes  {status:<11} read {:>8} written {:>7} uncached {:>6}  {}",
+            record.attempt.0,
+            attempt.turn,
+            relation_word(record.relation),
+            grouped(record.bytes),
+            grouped(spend.counts.read.0),
+            grouped(spend.counts.write_5m.0 + spend.counts.write_1h.0),
+            grouped(spend.counts.uncached.0),
+            efficiency(&spend.counts),
+        );
+    }
+    let cost = total.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| cost.to_string());
+    println!(
+        "\nread {} of {} input tokens, {cost}",
+        efficiency(&total.counts),
+        grouped(total.counts.prompt().0)
+    );
+}
+
+fn spend_of(conversation: &Conversation, attempt: &antefix_session::conversation::Attempt) -> Spend {
+    let spec = conversation.lane_of(attempt).map(antefix_session::conversation::Lane::spec);
+    spec.map(|spec| spend(attempt, spec.platform, &spec.model)).unwrap_or_default()
+}
+
+fn print_message(message: &Message) {
+    let who = message.origin().word();
+    println!("{:>4}  {who:<10} {}", message.turn(), one_line(&text_of(message), 120));
+    for call in message.calls() {
+        println!("{:>4}  {:<10} → {}", "", "", describe(call));
+    }
+}
+
+fn text_of(message: &Message) -> String {
+    let Ok(body) = antefix_wire::json::Body::parse(message.fragment().to_vec()) else { return String::new() };
+    let content = body.root().get("content");
+    let blocks = content.into_iter().flat_map(antefix_wire::json::Node::items);
+    let text = |block: antefix_wire::json::Node<'_>| {
+        let direct = block.get("text").and_then(|text| Some(text.str()?.into_owned()));
+        direct.or_else(|| Some(block.pointer("/content/0/text")?.str()?.into_owned()))
+    };
+    blocks.filter_map(text).collect::<Vec<_>>().join(" ⏎ ")
+}
+
+fn conversation_json(conversation: &Conversation) -> String {
+    let requests = conversation.attempts().iter().map(|attempt| {
+        let spend = spend_of(conversation, attempt);
+        let record = &attempt.attempt;
+        let mut object = Object::new();
+        object.number("n", record.attempt.0).number("turn", attempt.turn).number("at_ms", attempt.at.0);
+        object.text("relation", relation_word(record.relation)).number("bytes", record.bytes);
+        object.text("digest", &record.digest).number("positions", record.positions);
+        if let Some((Millis(at), outcome)) = &attempt.outcome {
+            object.number("ended_at_ms", *at);
+            if let Some(status) = outcome.status {
+                object.number("status", status.into());
+            }
+        }
+        write_counts(&mut object, &spend.counts);
+        object.raw("cost_usd", &money(spend.known_cost()));
+        object.close()
+    });
+    let messages =
+        conversation.path().map(|message| String::from_utf8_lossy(message.fragment()).into_owned());
+    let mut object = Object::new();
+    object.number("schema_version", SCHEMA_VERSION).text("session_id", &conversation.header().session);
+    object.text("cwd", &conversation.header().cwd).number("turns", conversation.turn());
+    object.raw("messages", &array(messages)).raw("requests", &array(requests));
+    object.close()
+}

@@ -1,0 +1,93 @@
+use std::process::ExitCode;
+
+use antefix_runtime::transcript::read;
+use antefix_session::verify::{Finding, Report, verify as check};
+
+use crate::cli::VerifyArgs;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::folders;
+use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::text::{grouped, short};
+
+/// `antefix verify`
+pub fn verify(args: &VerifyArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let sessions = folders::sessions(environment)?;
+    let id = folders::find(&sessions, args.id.as_deref(), &folders::working_folder(None)?)?;
+    let mut notes = Vec::new();
+    let report = match sessions.inspect(&id) {
+        Ok(inspection) => {
+            if let Some(unfinished) = inspection.unfinished {
+                notes.push(format!("{} unfinished bytes at the end are left out", unfinished.bytes));
+            }
+            if inspection.index_lost {
+                notes.push(
+                    "the index is lost: nobody can say whether records are missing at the end".to_owned(),
+                );
+            }
+            match read(&inspection.transcript) {
+                Ok((header, entries)) => check(header, &entries),
+                Err(error) => broken(error.to_string()),
+            }
+        }
+        Err(error) => broken(error.to_string()),
+    };
+    if args.json {
+        println!("{}", render_json(id.as_str(), &report, &notes));
+    } else {
+        print_text(id.as_str(), &report, &notes);
+    }
+    Ok(ExitCode::from(u8::from(!report.is_ok())))
+}
+
+fn broken(text: String) -> Report {
+    Report { findings: vec![Finding { record: 0, text }], ..Report::default() }
+}
+
+fn print_text(id: &str, report: &Report, notes: &[String]) {
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+    for finding in &report.findings {
+        println!("✗ record {}: {}", finding.record, finding.text);
+    }
+    if report.is_ok() {
+        println!(
+            "✓ session {id}: {} of {} request bodies rebuilt byte for byte ({} bytes); {} extend, {} branch as planned{}",
+            grouped(report.requests),
+            grouped(report.requests),
+            short(report.bytes),
+            report.extends,
+            report.branches,
+            if report.allowed > 0 {
+                format!(", {} let through by --allow-break", report.allowed)
+            } else {
+                String::new()
+            },
+        );
+    }
+}
+
+/// The report as JSON.
+pub fn render_json(id: &str, report: &Report, notes: &[String]) -> String {
+    let mut object = Object::new();
+    object.number("schema_version", SCHEMA_VERSION).text("session_id", id).boolean("ok", report.is_ok());
+    object
+        .number("requests", report.requests)
+        .number("bytes", report.bytes)
+        .number("extends", report.extends);
+    object.number("branches", report.branches).number("allowed", report.allowed);
+    let findings = report.findings.iter().map(|finding| {
+        let mut one = Object::new();
+        one.number("record", finding.record).text("text", &finding.text);
+        one.close()
+    });
+    object.raw("findings", &array(findings));
+    let quoted = |note: &String| {
+        let mut out = Vec::new();
+        antefix_wire::json::write_string(&mut out, note);
+        String::from_utf8_lossy(&out).into_owned()
+    };
+    object.raw("notes", &array(notes.iter().map(quoted)));
+    object.close()
+}

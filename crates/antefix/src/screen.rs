@@ -1,0 +1,201 @@
+//! What a turn looks like in a terminal: the reply on standard output, everything else on standard error.
+
+use std::io::{IsTerminal, Write};
+
+use antefix_models::Money;
+use antefix_runtime::driver::Shown;
+use antefix_session::conversation::Call;
+use antefix_session::event::{RequestReport, SessionEvent};
+use antefix_session::record::EndReason;
+use antefix_wire::assemble::Delta;
+use antefix_wire::json::{Body, Kind, Node};
+
+use crate::text::{bar, efficiency, short};
+
+/// Shows a turn as it runs.
+pub struct Screen {
+    colour: bool,
+    /// Text of the reply stands on the current line of standard output.
+    open_line: bool,
+    /// Something was said in this block.
+    in_thinking: bool,
+}
+
+impl Screen {
+    /// A screen; colour only where standard error is a terminal and colour is wanted.
+    pub fn new(colour: bool) -> Self {
+        Self { colour: colour && std::io::stderr().is_terminal(), open_line: false, in_thinking: false }
+    }
+
+    /// Shows one thing.
+    pub fn show(&mut self, shown: &Shown<'_>) {
+        match shown {
+            Shown::Delta(delta) => self.delta(delta),
+            Shown::Event(event) => self.event(event),
+            Shown::Progress { .. } => {}
+        }
+    }
+
+    /// Says something beside the conversation.
+    pub fn note(&mut self, text: &str) {
+        self.line(&self.dim(&format!("· {text}")));
+    }
+
+    fn delta(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Text { text, .. } => {
+                let mut out = std::io::stdout().lock();
+                // A reader that has gone away does not stop the turn.
+                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                self.open_line = !text.ends_with('\n');
+            }
+            Delta::BlockStopped { .. } => {
+                self.end_line();
+                self.in_thinking = false;
+            }
+            Delta::Thinking { .. } if !self.in_thinking => {
+                self.in_thinking = true;
+                self.line(&self.dim("· thinking …"));
+            }
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::CallStarted(call) => self.line(&format!("{} {}", self.bold("→"), describe(call))),
+            SessionEvent::CallFinished { call, is_error, text } => {
+                let mark = if *is_error { self.red("✗") } else { self.green("✓") };
+                self.line(&format!("{mark} {} {}", call.name, self.dim(&outcome(text))));
+            }
+            SessionEvent::RequestFinished(report) => self.report(report),
+            SessionEvent::Retrying { reason, wait, .. } => {
+                self.line(&self.yellow(&format!("! {reason}; trying again in {} s", seconds(*wait))));
+            }
+            SessionEvent::Notice(text) => self.line(&self.yellow(&format!("! {text}"))),
+            SessionEvent::TurnEnded { reason, message, .. } => self.ended(*reason, message.as_deref()),
+            SessionEvent::TurnStarted { .. } | SessionEvent::RequestStarted { .. } => {}
+        }
+    }
+
+    fn report(&mut self, report: &RequestReport) {
+        let Some(counts) = report.counts else {
+            return self.line(&self.dim("cache: the provider reported no usage"));
+        };
+        let written = counts.write_5m.0 + counts.write_1h.0;
+        let dollars =
+            |cost: Option<Money>| cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"));
+        let (cost, total) = (dollars(report.cost), dollars(report.total_cost));
+        let line = format!(
+            "cache {} read {} of {} input tokens · written {} · uncached {} · {cost} · session: read {}, {total}",
+            bar(&counts, 20),
+            efficiency(&counts),
+            short(counts.prompt().0),
+            short(written),
+            short(counts.uncached.0),
+            efficiency(&report.total),
+        );
+        self.line(&self.dim(&line));
+        if let Some(warning) = report.warning() {
+            self.line(&self.yellow(&format!("! {warning}")));
+        }
+    }
+
+    fn ended(&mut self, reason: EndReason, message: Option<&str>) {
+        self.end_line();
+        match reason {
+            EndReason::EndTurn | EndReason::StopSequence => {}
+            EndReason::Interrupted => {
+                self.line(&self.yellow("! stopped; go on with `antefix run --continue`"))
+            }
+            _ => self.line(&self.yellow(&format!("! {}", message.unwrap_or(reason.word())))),
+        }
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.open_line) {
+            println!();
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.end_line();
+        eprintln!("{text}");
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    fn bold(&self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    fn red(&self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    fn green(&self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    fn yellow(&self, text: &str) -> String {
+        self.paint("33", text)
+    }
+}
+
+/// A call in one line: the tool and what of its input fits.
+pub fn describe(call: &Call) -> String {
+    let Ok(body) = Body::parse(call.input.to_vec()) else { return call.name.clone() };
+    let mut parts = Vec::new();
+    for (name, value) in body.root().members() {
+        let name = name.str().unwrap_or_default();
+        parts.push(format!("{name}={}", one_line(&value_text(value), 80)));
+    }
+    one_line(&format!("{} {}", call.name, parts.join(" ")), 160)
+}
+
+fn value_text(value: Node<'_>) -> String {
+    match value.kind() {
+        Kind::String => value.str().unwrap_or_default().into_owned(),
+        _ => value.raw().to_owned(),
+    }
+}
+
+fn outcome(text: &str) -> String {
+    let lines = text.lines().count();
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+    let more = if lines > 1 { format!(" (+{} lines)", lines - 1) } else { String::new() };
+    format!("{}{more}", one_line(first.trim(), 100))
+}
+
+/// The text on one line, cut to `limit` characters; control characters are shown, never sent to the terminal.
+pub fn one_line(text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    for (count, letter) in text.chars().enumerate() {
+        if count == limit {
+            out.push('…');
+            break;
+        }
+        match letter {
+            '\n' => out.push('⏎'),
+            '\t' => out.push(' '),
+            letter if letter.is_control() => out.extend(letter.escape_debug()),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+fn seconds(milliseconds: u64) -> String {
+    let tenths = milliseconds.div_ceil(100);
+    if tenths.is_multiple_of(10) {
+        (tenths / 10).to_string()
+    } else {
+        format!("{}.{}", tenths / 10, tenths % 10)
+    }
+}

@@ -1,0 +1,217 @@
+//! Puts an agent together from what the user asked for and what the environment says.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use antefix_http::client::{Client, ClientOptions, Secret};
+use antefix_http::server::{ServerOptions, SimServer};
+use antefix_models::{Money, Platform, Rules, Ttl, rules};
+use antefix_runtime::anthropic::{Anthropic, Credential};
+use antefix_runtime::driver::{Agent, file_table};
+use antefix_runtime::head::{HeadSpec, default_max_tokens, find_instructions};
+use antefix_runtime::store::{FileStore, Sessions};
+use antefix_runtime::{clock, transcript};
+use antefix_session::conversation::Conversation;
+use antefix_session::guard::Limits;
+use antefix_session::machine::{Session, Settings};
+use antefix_sim::{Config, Script, Simulator};
+use antefix_tools::{Context, Executor, Registry};
+
+use crate::cli::{Provider, RunArgs, Switch, TtlArg};
+use crate::environment::{self, Environment};
+use crate::failure::Failure;
+use crate::folders;
+
+/// An agent, and what lives as long as it.
+pub struct Setup {
+    /// The agent.
+    pub agent: Agent<FileStore>,
+    /// What it should be told before it begins, if anything.
+    pub notices: Vec<String>,
+    /// The simulator, if it answers.
+    pub simulator: Option<SimServer>,
+}
+
+/// The API of the provider itself.
+const BASE_URL: &str = "https://api.anthropic.com";
+
+/// Puts the agent together.
+///
+/// # Errors
+/// If something that was asked for is not there, or no key is found.
+pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, Failure> {
+    let cwd = folders::working_folder(args.cwd.as_deref())?;
+    let sessions = folders::sessions(environment)?;
+    let mut notices = Vec::new();
+    let (base_url, credential, simulator) = match args.provider {
+        Provider::Sim => {
+            let server = start_simulator().await?;
+            notices.push(
+                "answers come from a simulator in this process; nothing leaves this machine".to_owned(),
+            );
+            (server.base_url(), Credential::ApiKey(Secret::new("sim")), Some(server))
+        }
+        Provider::Anthropic => {
+            let base = args.base_url.clone().or_else(|| environment.base_url.clone());
+            (base.unwrap_or_else(|| BASE_URL.to_owned()), credential(environment)?, None)
+        }
+    };
+    let opened = open(args, &sessions, &cwd)?;
+    if let Some(cut) = opened.cut {
+        notices.push(format!("{} bytes that a crash had left unfinished were cut off", cut.bytes));
+    }
+    let client = client(&base_url, environment)?;
+    let fresh = opened.conversation.lane().is_none();
+    let registry = registry(args);
+    let model =
+        opened.conversation.lane().map_or_else(|| args.model.clone(), |lane| lane.spec().model.clone());
+    let betas = opened.conversation.lane().map(|lane| lane.spec().betas.clone()).unwrap_or_default();
+    let rules = rules(Platform::Anthropic, &model);
+    notices.extend(unknown_model(&rules));
+    let mut provider = Anthropic::new(client, credential, betas);
+    if let Some(folder) = &args.capture {
+        provider.capture(folder).map_err(|error| {
+            Failure::usage(format!("cannot capture into `{}`: {error}", folder.display()))
+        })?;
+    }
+    let context = context(&opened.store, &opened.conversation, &cwd);
+    let head =
+        fresh.then(|| head(args, environment, &cwd, &base_url, &rules).render(&registry, clock::now()));
+    let session = Session::new(opened.conversation, rules, settings(args)?);
+    let executor = Executor::new(Arc::new(registry));
+    let mut agent = Agent::new(session, opened.store, executor, context, provider);
+    if let Some(head) = head {
+        agent.open_lane(head)?;
+    }
+    if let Some(turn) = args.rewind {
+        agent.rewind(turn)?;
+    }
+    Ok(Setup { agent, notices, simulator })
+}
+
+fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::OpenSession, Failure> {
+    if !args.continue_last && args.resume.is_none() {
+        if args.fork || args.rewind.is_some() {
+            return Err(Failure::usage("there is no session to go back in or to copy")
+                .hint("add --continue, or --resume ID"));
+        }
+        return Ok(transcript::create(sessions, &cwd.to_string_lossy(), clock::now())?);
+    }
+    let id = folders::find(sessions, args.resume.as_deref(), cwd)?;
+    let opened = if args.fork {
+        transcript::fork(sessions, &id, clock::now())
+    } else {
+        transcript::open(sessions, &id)
+    };
+    opened.map_err(|error| Failure::failed(format!("session {id}: {error}")))
+}
+
+fn registry(args: &RunArgs) -> Registry {
+    let mut registry = Registry::builtin();
+    registry.select(args.allow.as_deref(), &args.deny);
+    registry
+}
+
+fn head(args: &RunArgs, environment: &Environment, cwd: &Path, base_url: &str, rules: &Rules) -> HeadSpec {
+    let ttl = match args.ttl {
+        TtlArg::FiveMinutes => Ttl::FiveMinutes,
+        TtlArg::OneHour => Ttl::OneHour,
+    };
+    HeadSpec {
+        platform: Platform::Anthropic,
+        model: args.model.clone(),
+        scope: blake3::hash(base_url.as_bytes()).to_hex().to_string(),
+        betas: Vec::new(),
+        max_tokens: args.max_output.unwrap_or_else(|| default_max_tokens(rules)),
+        thinking: args.thinking,
+        effort: args.effort.clone(),
+        cache: (args.cache == Switch::On).then_some(ttl),
+        system_prompt: args.system_prompt.clone(),
+        append_system_prompt: args.append_system_prompt.clone(),
+        cwd: cwd.to_owned(),
+        instructions: find_instructions(cwd, environment.config.as_deref()),
+    }
+}
+
+fn settings(args: &RunArgs) -> Result<Settings, Failure> {
+    let max_cost = match &args.max_usd {
+        Some(text) => Some(text.parse::<Money>().map_err(|_| {
+            Failure::usage(format!("`--max-usd {text}` is no amount")).hint("write dollars, for example 0.50")
+        })?),
+        None => None,
+    };
+    let limits = Limits { max_steps: Some(args.max_turns), max_tokens: None, max_cost };
+    Ok(Settings { limits, allow_break: args.allow_break, ..Settings::default() })
+}
+
+fn context(store: &FileStore, conversation: &Conversation, cwd: &Path) -> Context {
+    let mut context = Context::new(cwd, store.folder().join("outputs")).with_environment(environment::all());
+    context.files = Arc::new(file_table(conversation));
+    context
+}
+
+fn client(base_url: &str, environment: &Environment) -> Result<Client, Failure> {
+    let mut options = ClientOptions::new(base_url);
+    options.proxies = environment.proxies.clone();
+    Client::new(options).map_err(|error| match error.hint() {
+        Some(hint) => Failure::usage(&error).hint(hint),
+        None => Failure::usage(&error),
+    })
+}
+
+fn unknown_model(rules: &Rules) -> Option<String> {
+    (!rules.known).then(|| {
+        format!("`{}` is not in the model table: cautious rules apply, and no price is known", rules.id)
+    })
+}
+
+/// The key, where it is found first: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`, the helper command.
+fn credential(environment: &Environment) -> Result<Credential, Failure> {
+    if let Some(key) = &environment.api_key {
+        return Ok(Credential::ApiKey(key.clone()));
+    }
+    if let Some(token) = &environment.auth_token {
+        return Ok(Credential::Bearer(token.clone()));
+    }
+    if let Some(helper) = &environment.key_helper {
+        return helper_key(helper).map(Credential::ApiKey);
+    }
+    Err(Failure::usage(NO_KEY.trim_end()))
+}
+
+fn helper_key(command: &str) -> Result<Secret, Failure> {
+    let failed = |what: String| Failure::failed(format!("the key helper `{command}` {what}"));
+    let output = std::process::Command::new("sh")
+        .args(["-c", command])
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| failed(format!("could not be started: {error}")))?;
+    if !output.status.success() {
+        return Err(failed(format!("ended with {}", output.status)));
+    }
+    let key = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if key.is_empty() || key.contains(char::is_whitespace) {
+        return Err(failed("did not print a key and nothing else".to_owned()));
+    }
+    Ok(Secret::new(key))
+}
+
+async fn start_simulator() -> Result<SimServer, Failure> {
+    let simulator = Simulator::new(Config::default(), Script::default_script());
+    SimServer::start(ServerOptions::default(), simulator)
+        .await
+        .map_err(|error| Failure::failed(format!("the simulator could not be started: {error}")))
+}
+
+/// What is said when no key is found.
+const NO_KEY: &str = "\
+no key for the Messages API was found. Looked for, in this order:
+  ANTHROPIC_API_KEY         sent as x-api-key
+  ANTHROPIC_AUTH_TOKEN      sent as a bearer token
+  ANTEFIX_API_KEY_HELPER    a command that prints a key
+
+Without a key you can
+  antefix demo                             watch an agent work, offline
+  antefix run --provider sim \"PROMPT\"      run here with a simulated model
+  antefix sim --port 8080                  serve the simulator to any agent";
