@@ -2,7 +2,7 @@
 
 mod walk;
 
-use antefix_wire::anthropic::{Request, ViewError};
+use antefix_wire::anthropic::{Message, Request, ViewError};
 use antefix_wire::json::{Body, Node};
 
 use crate::position::{Place, Section};
@@ -170,28 +170,29 @@ fn items<'r, 'a>(request: &'r Request<'a>) -> impl Iterator<Item = Item<'a>> + u
         opening: None,
         identity: (block.type_name(), "".into()),
     });
-    let messages = request.messages.iter().enumerate().flat_map(|(message, view)| {
-        let empty = view.content.is_empty().then(|| Item {
-            place: Place::Message(message),
-            section: Section::Messages,
-            node: view.node,
-            opening: Some(view.node),
-            identity: ("".into(), "".into()),
-        });
-        let blocks = view.content.iter().enumerate().map(move |(block, found)| Item {
-            place: if found.from_string {
-                Place::MessageText(message)
-            } else {
-                Place::Block { message, block }
-            },
-            section: Section::Messages,
-            node: found.node,
-            opening: (block == 0).then_some(view.node),
-            identity: (found.type_name(), "".into()),
-        });
-        empty.into_iter().chain(blocks)
-    });
+    let messages = request.messages.iter().enumerate().flat_map(|(index, view)| message_items(index, view));
     tools.chain(system).chain(messages)
+}
+
+fn message_items<'r, 'a>(
+    message: usize,
+    view: &'r Message<'a>,
+) -> impl Iterator<Item = Item<'a>> + use<'r, 'a> {
+    let empty = view.content.is_empty().then(|| Item {
+        place: Place::Message(message),
+        section: Section::Messages,
+        node: view.node,
+        opening: Some(view.node),
+        identity: ("".into(), "".into()),
+    });
+    let blocks = view.content.iter().enumerate().map(move |(block, found)| Item {
+        place: if found.from_string { Place::MessageText(message) } else { Place::Block { message, block } },
+        section: Section::Messages,
+        node: found.node,
+        opening: (block == 0).then_some(view.node),
+        identity: (found.type_name(), "".into()),
+    });
+    empty.into_iter().chain(blocks)
 }
 
 /// The difference of meaning between two items that stand at the same place in the order.

@@ -2,8 +2,19 @@
 
 use std::fmt;
 
-/// A blake3 digest, version 1 of the layout: a version byte, a domain byte, then each field with its length in
-/// bytes as a little-endian `u64` in front.
+/// A blake3 digest of a position or of a prefix, version 1 of the layout.
+///
+/// A position's is over a version byte (1), a domain byte, then each field with its length in bytes as a
+/// little-endian `u64` in front:
+///
+/// | domain | fields |
+/// |---|---|
+/// | 1 tool, 2 system block, 3 block that does not open its message | the bytes without markers |
+/// | 4 block that opens its message | the message without its content's value and its own marker; the block |
+/// | 5 message without blocks | the message |
+///
+/// A prefix's is blake3 keyed with `antefix prefix chain link, ver 1` over the digest of the prefix one position
+/// shorter (32 zero bytes for the empty one) and that of the position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 

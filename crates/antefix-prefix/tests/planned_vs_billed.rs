@@ -7,35 +7,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "planned_vs_billed/conversation.rs"]
+mod conversation;
+
 use std::collections::BTreeMap;
 
 use antefix_models::{Collapse, Lookback, Minimum, Platform, Retention, Rules, Support, Tokens, Ttl, rules};
-use antefix_prefix::{
-    Advance, CachePlan, Chain, Digest, Entry, PlanInput, PlanNote, Position, Relation, Segment, Tree, View,
-    effective, message_positions, plan, positions,
-};
+use antefix_prefix::{Advance, CachePlan, Digest, Entry, PlanInput, PlanNote, Relation, effective, plan};
 use antefix_sim::{Billed, Binding, Config, Grey, HttpRequest, ImageRule, Millis, Script, Simulator};
-use antefix_wire::anthropic::{self, Message, Request, marker_edit};
-use antefix_wire::json::Body;
-use antefix_wire::{Edit, splice};
 
-const MODEL: &str = "claude-sonnet-4-6";
-
-/// xorshift64: the same conversations on every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
+use conversation::{Conversation, MODEL, Random, head, link, text_block};
 
 /// One set of rules, for the planner and for the provider.
 #[derive(Clone, Copy, Debug)]
@@ -105,100 +86,6 @@ struct Tally {
     dropped: u64,
     grey: u64,
     expired: u64,
-}
-
-struct Conversation {
-    head: String,
-    messages: Vec<String>,
-    /// Number of positions behind each message.
-    ends: Vec<usize>,
-    positions: Vec<Position>,
-    head_positions: usize,
-    chain: Chain,
-    tree: Tree,
-    ttl: Ttl,
-    head_ttl: Ttl,
-    serial: u64,
-    id: u64,
-}
-
-impl Conversation {
-    fn new(id: u64, head: String, ttl: Ttl, head_ttl: Ttl) -> Self {
-        let whole = Body::parse(format!("{head}]}}")).unwrap();
-        let positions = positions(&Request::read(whole.root()).unwrap());
-        Self {
-            head,
-            messages: Vec::new(),
-            ends: Vec::new(),
-            head_positions: positions.len(),
-            chain: Chain::of(&positions),
-            positions,
-            tree: Tree::new(),
-            ttl,
-            head_ttl,
-            serial: 0,
-            id,
-        }
-    }
-
-    /// Text found nowhere else.
-    fn text(&mut self, random: &mut Random) -> String {
-        self.serial += 1;
-        let words = "carefully counted words ".repeat(1 + random.below(12) as usize);
-        format!("{}.{} {words}", self.id, self.serial)
-    }
-
-    fn push(&mut self, role: &str, blocks: &[String], rest: &str) {
-        let message = format!(r#"{{"role":"{role}","content":[{}]{rest}}}"#, blocks.join(","));
-        let body = Body::parse(message.as_bytes()).unwrap();
-        let new = message_positions(&Message::read(body.root()).unwrap(), self.messages.len());
-        self.chain.extend(&new);
-        self.positions.extend(new);
-        self.messages.push(message);
-        self.ends.push(self.positions.len());
-    }
-
-    /// Drops the messages behind the first `count`.
-    fn truncate(&mut self, count: usize) {
-        let end = count.checked_sub(1).map_or(self.head_positions, |last| self.ends[last]);
-        self.messages.truncate(count);
-        self.ends.truncate(count);
-        self.positions.truncate(end);
-        self.chain.truncate(end);
-    }
-
-    fn segments(&self) -> Vec<Segment> {
-        self.positions
-            .iter()
-            .map(|position| Segment::of(position, Tokens(position.range.len() as u64 * 2 / 7 + 4)))
-            .collect()
-    }
-
-    /// The body with the plan's markers; checks that the chain kept message by message is the body's own.
-    fn body(&self, plan: &CachePlan) -> Vec<u8> {
-        let whole = Body::parse(format!("{}{}]}}", self.head, self.messages.join(","))).unwrap();
-        let root = whole.root();
-        let edits: Vec<Edit> = plan
-            .markers
-            .iter()
-            .map(|marker| {
-                let ttl = match marker.ttl {
-                    Ttl::FiveMinutes => anthropic::Ttl::FiveMinutes,
-                    Ttl::OneHour => anthropic::Ttl::OneHour,
-                };
-                marker_edit(root.pointer(&self.positions[marker.position].pointer()).unwrap(), ttl).unwrap()
-            })
-            .collect();
-        let marked = splice(whole.bytes(), &edits).unwrap();
-        let sent = Body::parse(marked.clone()).unwrap();
-        let digests = Chain::of(&positions(&Request::read(sent.root()).unwrap()));
-        assert_eq!(digests, self.chain, "the chain does not depend on markers");
-        marked
-    }
-
-    fn has_open_calls(&self) -> bool {
-        self.messages.last().is_some_and(|message| message.contains(r#""type":"tool_use""#))
-    }
 }
 
 impl World {
@@ -493,24 +380,6 @@ impl World {
         self.lengths.insert(link(talk, end), billed.read + written);
         talk.tree.note_entry(&talk.chain, end, Entry::Confirmed);
     }
-}
-
-fn link(talk: &Conversation, last: usize) -> Digest {
-    talk.chain.link(last + 1).unwrap().of(View::Normal)
-}
-
-fn text_block(text: &str) -> String {
-    format!(r#"{{"type":"text","text":"{text}"}}"#)
-}
-
-/// The start of a body: a long head that others share, or one that is too short to be kept alone. Heads of
-/// different classes are told apart, so that none is read by a conversation that would have written the other.
-fn head(kind: u64, ttl: Ttl) -> String {
-    let rule = if kind == 3 { "Be brief." } else { "Rules that fill a page. " };
-    let rules = rule.repeat(if kind == 3 { 1 } else { 150 });
-    format!(
-        r#"{{"model":"{MODEL}","max_tokens":64,"tools":[{{"name":"Read","description":"Reads.","input_schema":{{"type":"object"}}}}],"system":[{{"type":"text","text":"Head {kind} {ttl}. {rules}"}}],"messages":["#
-    )
 }
 
 fn settings() -> Vec<Setting> {
