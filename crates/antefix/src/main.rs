@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => commands::sim::sim(&args),
         Command::Diff(args) => commands::diff::diff(&args, &environment),
         Command::Plan(args) => commands::plan::plan(&args),
-        Command::Doctor(args) => commands::doctor::doctor(&args, &environment),
+        Command::Doctor(args) => Ok(commands::doctor::doctor(&args, &environment)),
     };
     match result {
         Ok(code) => code,

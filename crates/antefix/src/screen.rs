@@ -106,7 +106,7 @@ impl Screen {
         match reason {
             EndReason::EndTurn | EndReason::StopSequence => {}
             EndReason::Interrupted => {
-                self.line(&self.yellow("! stopped; go on with `antefix run --continue`"))
+                self.line(&self.yellow("! stopped; go on with `antefix run --continue`"));
             }
             _ => self.line(&self.yellow(&format!("! {}", message.unwrap_or(reason.word())))),
         }

@@ -58,7 +58,7 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
             if set { "  (has a marker)" } else { "" },
         );
     }
-    for note in rules.notes.iter() {
+    for note in &rules.notes {
         println!("note: {note}");
     }
     for note in &plan.notes {

@@ -100,9 +100,13 @@ impl Reporter {
     fn begin(&mut self, session: &str, notices: &[String]) {
         if let Self::Text(screen) = self {
             screen.note(&format!("session {session}"));
-            notices.iter().for_each(|notice| screen.note(notice));
+            for notice in notices {
+                screen.note(notice);
+            }
         } else {
-            notices.iter().for_each(|notice| eprintln!("{notice}"));
+            for notice in notices {
+                eprintln!("{notice}");
+            }
         }
         if let Self::StreamJson(_) = self {
             let mut object = Object::new();
