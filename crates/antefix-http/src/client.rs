@@ -113,18 +113,14 @@ impl Client {
     pub async fn send(&self, outgoing: Outgoing) -> Result<Incoming, HttpError> {
         let progress = Arc::new(Progress::default());
         let request = self.request(outgoing, &progress)?;
-        let mut answer = std::pin::pin!(self.inner.execute(request));
-        loop {
-            let before = progress.handed();
-            match tokio::time::timeout(self.timeouts.header, answer.as_mut()).await {
-                Ok(Ok(response)) => return Ok(Incoming::new(response, self.host(), self.timeouts.idle)),
-                Ok(Err(error)) => return Err(classify::failed(&error, &self.host(), progress.started())),
-                Err(_) if progress.handed() != before => {}
-                Err(_) => {
-                    let text =
-                        format!("`{}` sent no answer within {}", self.host(), in_words(self.timeouts.header));
-                    return Err(HttpError::new(Fault::HeaderTimeout, progress.started(), text));
-                }
+        let answer = progress.wait(self.timeouts.header, self.inner.execute(request)).await;
+        match answer {
+            Some(Ok(response)) => Ok(Incoming::new(response, self.host(), self.timeouts.idle)),
+            Some(Err(error)) => Err(classify::failed(&error, &self.host(), progress.started())),
+            None => {
+                let limit = in_words(self.timeouts.header);
+                let text = format!("`{}` sent no answer within {limit}", self.host());
+                Err(HttpError::new(Fault::HeaderTimeout, progress.started(), text))
             }
         }
     }

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -136,9 +137,17 @@ impl Progress {
         self.started.load(Ordering::Acquire)
     }
 
-    /// Bytes of the body handed to the connection.
-    pub(super) fn handed(&self) -> u64 {
-        self.handed.load(Ordering::Acquire)
+    /// Waits for `work`; `None` once nothing has been handed on for `limit`.
+    pub(super) async fn wait<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        loop {
+            let before = self.handed.load(Ordering::Acquire);
+            match tokio::time::timeout(limit, work.as_mut()).await {
+                Ok(done) => return Some(done),
+                Err(_) if self.handed.load(Ordering::Acquire) != before => {}
+                Err(_) => return None,
+            }
+        }
     }
 }
 
@@ -199,4 +208,30 @@ pub(super) fn header(name: &str, value: &HeaderText) -> Result<(HeaderName, Head
         .map_err(|_| unusable("holds a line break or another control character"))?;
     sent.set_sensitive(matches!(value, HeaderText::Secret(_)));
     Ok((parsed, sent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_upload_is_no_silence() {
+        async fn check(step: u64, steps: u64, then: u64, expect: bool) {
+            let progress = Progress::default();
+            let work = async {
+                for _ in 0..steps {
+                    tokio::time::sleep(Duration::from_secs(step)).await;
+                    progress.handed.fetch_add(1, Ordering::AcqRel);
+                }
+                tokio::time::sleep(Duration::from_secs(then)).await;
+            };
+            let done = progress.wait(Duration::from_secs(10), work).await;
+            assert_eq!(done.is_some(), expect, "{steps} steps of {step} s, then {then} s");
+        }
+        check(0, 0, 9, true).await;
+        check(0, 0, 11, false).await;
+        check(9, 100, 9, true).await;
+        check(9, 100, 21, false).await;
+        check(21, 1, 0, false).await;
+    }
 }
