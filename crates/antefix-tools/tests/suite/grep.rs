@@ -98,7 +98,13 @@ async fn globs() {
 #[tokio::test]
 async fn files_counts_and_limits() {
     let mut workspace = project();
+    // A match before the first NUL does not make the file text.
+    workspace.write("late.bin", format!("one\n{}\0", "x\n".repeat(200_000)));
     for (input, expect) in [
+        (
+            r#"{"pattern":"one","mode":"count","path":"late.bin"}"#,
+            "[no matches in 0 files]\n[binary and not searched: 1 file]",
+        ),
         (r#"{"pattern":"one","mode":"files","path":"src"}"#, "src/a.rs\nsrc/b.rs"),
         (
             r#"{"pattern":"one","mode":"files","glob":"*.rs","head_limit":1}"#,
@@ -155,7 +161,9 @@ async fn a_million_matches_are_bounded() {
 #[tokio::test]
 async fn the_same_search_gives_the_same_bytes() {
     let names: Vec<_> = (0..700).map(|number| format!("d{}/f{number}.txt", number % 13)).collect();
-    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "hit\nmiss\nhit\n")).collect();
+    let contents: Vec<_> = names.iter().map(|name| format!("hit in {name}\nmiss\nhit\n")).collect();
+    let files: Vec<_> =
+        names.iter().zip(&contents).map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let workspace = Workspace::new(&files);
     for input in [
         r#"{"pattern":"hit","head_limit":1300}"#,
@@ -165,6 +173,12 @@ async fn the_same_search_gives_the_same_bytes() {
     ] {
         let tool = if input.contains("pattern") { "grep" } else { "read" };
         let first = workspace.call(tool, input).await;
+        let text = first.as_text();
+        let mut path = "";
+        for line in text.lines() {
+            path = if line.starts_with('d') { line } else { path };
+            assert!(!line.starts_with("1:hit") || line.ends_with(path), "{line} under {path}");
+        }
         for _ in 0..20 {
             assert_eq!(workspace.call(tool, input).await, first, "{input}");
         }

@@ -164,11 +164,13 @@ async fn images_and_documents_are_passed_on() {
 async fn what_was_read_is_a_fact() {
     let workspace = Workspace::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "one\n")]);
     symlink("a.txt", workspace.path("link")).unwrap();
+    workspace.write("wide.txt", "x".repeat(3000));
     for (input, path, scope) in [
         (r#"{"path":"link"}"#, "a.txt", Scope::Whole),
         (r#"{"path":"a.txt","offset":1,"limit":2}"#, "a.txt", Scope::Whole),
         (r#"{"path":"a.txt","offset":2}"#, "a.txt", Scope::Range),
         (r#"{"path":"b.txt"}"#, "b.txt", Scope::Whole),
+        (r#"{"path":"wide.txt"}"#, "wide.txt", Scope::Range),
     ] {
         let output = workspace.call("read", input).await;
         let fact = &output.facts[0];
