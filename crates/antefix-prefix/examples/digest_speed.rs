@@ -2,6 +2,9 @@
 //!
 //! The corpus is a 1 MB agent conversation in ~1 KB blocks of source code, which is dense in escapes. Each row
 //! is the best of 30 runs on one core. Run with `cargo run --release -p antefix-prefix --example digest_speed`.
+//!
+//! `digest_speed WORK N` does `digest` (scan and both digests) or `compare` (with the kept parent, both scanned
+//! before) N times and reads no clock, for use under callgrind.
 
 #![expect(clippy::expect_used, reason = "the corpus is made here")]
 
@@ -13,6 +16,10 @@ use antefix_wire::anthropic::Request;
 use antefix_wire::json::{Body, write_string};
 
 fn main() {
+    let mut arguments = std::env::args().skip(1);
+    if let (Some(work), Some(count)) = (arguments.next(), arguments.next()) {
+        return repeat(&work, count.parse().expect("a number"));
+    }
     for (name, spelling) in [
         ("as common clients spell it", Spelling::Plain),
         ("text escaped to ASCII, members in another order", Spelling::Other),
@@ -20,6 +27,21 @@ fn main() {
         let body = conversation(1 << 20, spelling);
         println!("{} bytes, {name}", body.len());
         report(&body);
+    }
+}
+
+fn repeat(work: &str, count: usize) {
+    let bytes = conversation(1 << 20, Spelling::Plain);
+    let parsed = parse(bytes.clone());
+    let later = longer(&bytes);
+    for _ in 0..count {
+        match work {
+            "digest" => {
+                let body = parse(bytes.clone());
+                black_box(positions(&view(&body)));
+            }
+            _ => drop(black_box(first_difference(&parsed, &later))),
+        }
     }
 }
 
@@ -42,7 +64,7 @@ fn report(bytes: &[u8]) {
         let body = parse(bytes.to_vec());
         black_box(positions(&view(&body)));
     });
-    let later = parse(bytes.strip_suffix(b"]}").unwrap_or(bytes).iter().chain(NEXT).copied().collect());
+    let later = longer(bytes);
     let (kept, new) = (view(&parsed), view(&later));
     assert_eq!(difference(&kept, &new), None, "the later request extends the kept one");
     speed("compare with the kept parent, both read before", bytes.len(), || {
@@ -54,6 +76,11 @@ fn report(bytes: &[u8]) {
     speed("chain over the positions", bytes.len(), || {
         black_box(Chain::of(&found));
     });
+}
+
+/// The request that extends `bytes` by one step.
+fn longer(bytes: &[u8]) -> Body {
+    parse(bytes.strip_suffix(b"]}").unwrap_or(bytes).iter().chain(NEXT).copied().collect())
 }
 
 fn speed(what: &str, bytes: usize, mut run: impl FnMut()) {
