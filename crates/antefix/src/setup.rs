@@ -47,7 +47,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         Provider::Sim => {
             let server = start_simulator().await?;
             notices.push(
-                "answers come from a simulator in this process; nothing leaves this machine".to_owned(),
+                "answers come from a simulator in this process, which starts without a cache; nothing leaves this machine".to_owned(),
             );
             (server.base_url(), Credential::ApiKey(Secret::new("sim")), Some(server))
         }
