@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import simulated
 from captured import BadInput, Request, Segment
 
 LOOKBACK = 20
@@ -125,13 +126,16 @@ Counter = Callable[[Segment], int]
 def counter(text: str | None) -> Counter | None:
     """Reads `bytes:R` or `chars:R`: a block of n bytes (characters) of source without markers is ceil(n / R) tokens.
 
-    `bytes:3.5+4,image:1500` adds 4 tokens for each block and counts an image as 1,500.
+    `bytes:3.5+4,image:1500` adds 4 tokens for each block and counts an image as 1,500. `simulator` counts as antefix's
+    simulator says it does.
     """
     if text is None:
         return None
+    if text == "simulator":
+        return simulated.tokens
     rule = re.fullmatch(r"(bytes|chars):(\d+(?:\.\d+)?)(?:\+(\d+))?(?:,image:(\d+))?", text)
     if rule is None or not (per := Fraction(rule[2])):
-        raise BadInput(f"--tokens {text}: expected bytes:R or chars:R, with +N for each block and ,image:N")
+        raise BadInput(f"--tokens {text}: expected simulator, or bytes:R or chars:R, with +N for each block and ,image:N")
 
     def count(one: Segment) -> int:
         if one.kind == "image" and rule[4]:

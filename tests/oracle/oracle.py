@@ -141,7 +141,7 @@ def arguments() -> argparse.ArgumentParser:
     model.add_argument("--lookback", type=int, default=LOOKBACK, help="positions tested from a marker, itself included")
     model.add_argument("--minimum", type=int, help="shortest cached prefix in tokens (default: by model)")
     model.add_argument(
-        "--tokens", help="token rule: bytes:R or chars:R, e.g. bytes:3.5+4,image:1500; without it sizes are solved from the reported totals"
+        "--tokens", help="token rule: simulator, or bytes:R or chars:R, e.g. bytes:3.5+4,image:1500; without it sizes are solved from the reported totals"
     )
     one = commands.add_parser("extends", parents=[common, capture], help="judge prefixes")
     one.add_argument("--require", choices=("extends", "branches"), default="extends")
