@@ -3,20 +3,36 @@
 //! The table is in `docs/formats/transcript.md`. Closing happens when the next message comes, from the state of
 //! the transcript alone, so that a process that was killed and one that lived close the same way.
 
-use antefix_wire::json::write_string;
+use antefix_wire::anthropic::{Block, BlockKind};
+use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
 
 use crate::conversation::{Call, Tail};
+use crate::record::{RecordId, RewindReason};
 
-/// Text of a result that a call gets when it has none of its own.
-pub const NOT_RUN: &str =
-    "This call was not completed: the turn was interrupted before the tool returned a result.";
+/// What turn closure says in the model's or the tools' place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Texts {
+    /// The result of a call that has none of its own.
+    pub not_run: &'static str,
+    /// The result of a call whose own result went back with a rejected or refused request.
+    pub left_out: &'static str,
+    /// The reply that never came.
+    pub no_reply: &'static str,
+    /// Stands behind thinking that a reply ended with; a message may not end in thinking.
+    pub cut_off: &'static str,
+}
 
-/// Text of the assistant message that stands for a reply that never came.
-pub const NO_REPLY: &str = "[No reply was received for this message.]";
-
-/// Text behind thinking that the reply ended with; a message may not end in thinking.
-pub const CUT_OFF: &str = "[The reply ended here.]";
+impl Default for Texts {
+    fn default() -> Self {
+        Self {
+            not_run: "This call was not completed: the turn was interrupted before the tool returned a result.",
+            left_out: "This call was run, but its result is left out: the request that held it was not accepted.",
+            no_reply: "[No reply was received for this message.]",
+            cut_off: "[The reply ended here.]",
+        }
+    }
+}
 
 /// What closing a turn appends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,15 +43,60 @@ pub enum Closing {
     Results(Vec<Call>),
     /// An assistant message in place of the reply that never came.
     Reply(Bytes),
+    /// A rewind; what stands there is closed then.
+    GoBack {
+        /// The record the conversation goes on from.
+        to: RecordId,
+        /// Why.
+        reason: RewindReason,
+    },
+    /// A rewind, and an assistant message in place of what it leaves behind.
+    GoBackAndReply {
+        /// The record the conversation goes on from.
+        to: RecordId,
+        /// Why.
+        reason: RewindReason,
+        /// The message.
+        reply: Bytes,
+    },
 }
 
 /// The row of the table that `tail` falls into.
-pub fn closing(tail: &Tail) -> Closing {
+pub fn closing(tail: &Tail, texts: &Texts) -> Closing {
     match tail {
         Tail::Empty | Tail::Answered => Closing::Nothing,
         Tail::Calls { open } => Closing::Results(open.clone()),
-        Tail::Unanswered => Closing::Reply(text_message("assistant", NO_REPLY)),
+        Tail::Unanswered => Closing::Reply(text_message("assistant", texts.no_reply)),
+        Tail::LeftBehind { to, reason } => Closing::GoBack { to: *to, reason: *reason },
+        Tail::Paused { to, blocks } => {
+            let mut blocks = blocks.clone();
+            end_thinking(&mut blocks, texts);
+            if blocks.is_empty() {
+                blocks.push(text_block(texts.no_reply));
+            }
+            let reply = message("assistant", &blocks);
+            Closing::GoBackAndReply { to: *to, reason: RewindReason::Paused, reply }
+        }
     }
+}
+
+/// Puts a closing text behind thinking that `blocks` end in.
+pub(crate) fn end_thinking(blocks: &mut Vec<Bytes>, texts: &Texts) {
+    let kind = |block: &Bytes| {
+        let body = Body::parse(block.to_vec()).ok()?;
+        Some(Block::read(body.root()).ok()?.kind)
+    };
+    if let Some(BlockKind::Thinking | BlockKind::RedactedThinking) = blocks.last().and_then(kind) {
+        blocks.push(text_block(texts.cut_off));
+    }
+}
+
+/// Whether a block is text with nothing but white space in it.
+pub(crate) fn is_blank_text(block: &[u8]) -> bool {
+    let Ok(body) = Body::parse(block) else { return false };
+    let node = body.root();
+    node.get("type").is_some_and(|kind| kind.is_str("text"))
+        && node.get("text").and_then(Node::str).is_none_or(|text| text.trim().is_empty())
 }
 
 /// A message with one text block.

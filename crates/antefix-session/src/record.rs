@@ -227,6 +227,27 @@ pub struct OutcomeRecord {
     pub quota: Vec<(String, String)>,
 }
 
+impl OutcomeRecord {
+    /// Why what was asked may not be sent again, if so.
+    pub fn leaves_behind(&self) -> Option<RewindReason> {
+        match self.status? {
+            200 => (self.stop_reason.as_deref() == Some(STOP_REFUSAL)).then_some(RewindReason::Refusal),
+            status if is_retryable(status) => None,
+            _ => Some(RewindReason::Rejected),
+        }
+    }
+}
+
+/// The stop reason of a refusal.
+pub(crate) const STOP_REFUSAL: &str = "refusal";
+
+/// Whether a request with that status may be answered when it is made again.
+///
+/// Source: the official SDKs of November 2026 retry 408, 409, 429 and 5xx.
+fn is_retryable(status: u16) -> bool {
+    matches!(status, 408 | 409 | 429) || status >= 500
+}
+
 /// Why a turn is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
@@ -261,6 +282,9 @@ pub enum RewindReason {
     Rejected,
     /// The model refused; the refused turn may not be sent again.
     Refusal,
+    /// The model had paused in the midst of a server's tools, and the user has spoken since; the reply goes on
+    /// record anew without the calls that have no result.
+    Paused,
 }
 
 macro_rules! words {
@@ -293,4 +317,4 @@ words!(EndReason {
     Rejected = "rejected",
     Failed = "failed",
 });
-words!(RewindReason { User = "user", Rejected = "rejected", Refusal = "refusal" });
+words!(RewindReason { User = "user", Rejected = "rejected", Refusal = "refusal", Paused = "paused" });

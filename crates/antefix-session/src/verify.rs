@@ -43,8 +43,12 @@ impl Report {
 /// Checks a transcript's records. The bodies are read anew by the scanner, so that what the composer believes of
 /// its own output is not taken for granted.
 pub fn verify(header: Header, entries: &[Entry]) -> Report {
-    let mut check =
-        Check { conversation: Conversation::new(header), report: Report::default(), lanes: Vec::new() };
+    let mut check = Check {
+        conversation: Conversation::new(header),
+        report: Report::default(),
+        lanes: Vec::new(),
+        restarts: false,
+    };
     for entry in entries {
         if let Record::Attempt(attempt) = &entry.record {
             check.attempt(entry, attempt);
@@ -65,6 +69,8 @@ struct Check {
     report: Report,
     /// What was sent, by lane record.
     lanes: Vec<(u64, Tree)>,
+    /// The conversation has gone back to where nothing was sent before, and nothing was sent since.
+    restarts: bool,
 }
 
 impl Check {
@@ -107,6 +113,7 @@ impl Check {
     }
 
     fn relate(&mut self, entry: &Entry, attempt: &AttemptRecord, chain: &Chain) {
+        let restarts = std::mem::take(&mut self.restarts);
         let tree = self.tree(attempt.lane.0);
         let first = tree.head_len().is_none();
         let standing = tree.standing(chain);
@@ -114,9 +121,12 @@ impl Check {
         match (attempt.relation, standing.relation) {
             (Planned::First, _) if first => self.report.extends += 1,
             (Planned::Extends, Relation::Extends) => self.report.extends += 1,
-            (Planned::BranchesAt(_), Relation::Extends | Relation::BranchesAt(_)) => {
-                self.report.branches += 1
+            (Planned::BranchesAt(at), Relation::Extends | Relation::BranchesAt(_))
+                if at == standing.common as u64 =>
+            {
+                self.report.branches += 1;
             }
+            (Planned::BranchesAt(0), Relation::Diverges { at: 0 }) if restarts => self.report.branches += 1,
             (Planned::Allowed(_), _) => self.report.allowed += 1,
             (_, found) => {
                 let text = format!("request {} does not extend what was sent: {found:?}", attempt.attempt.0);
@@ -137,7 +147,8 @@ impl Check {
         let chain = self.conversation.chain().clone();
         let tree = self.tree(lane);
         let len = tree.common(&chain);
-        tree.rewind(&chain, len);
+        let found = tree.rewind(&chain, len);
+        self.restarts = !found && len == 0;
     }
 
     fn tree(&mut self, lane: u64) -> &mut Tree {

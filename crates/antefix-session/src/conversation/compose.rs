@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use antefix_models::Ttl;
 use antefix_prefix::Marker;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -58,8 +60,10 @@ impl Composer {
         work: &mut Work,
     ) -> ComposedBody {
         let head = lane.positions();
+        let markers: BTreeMap<usize, Marker> =
+            markers.iter().map(|marker| (marker.position, *marker)).collect();
         let (head_markers, tail_markers): (Vec<Marker>, Vec<Marker>) =
-            markers.iter().partition(|marker| marker.position < head);
+            markers.into_values().partition(|marker| marker.position < head);
         let first_marked = tail_markers.iter().map(|marker| (marker.position - head) as u64).min();
         // INVARIANT: the path holds indices of messages.
         let keep = first_marked

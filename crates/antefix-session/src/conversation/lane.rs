@@ -98,6 +98,11 @@ impl Lane {
 fn render_head(lane: &LaneRecord) -> Result<Bytes, LaneError> {
     let envelope = lane.envelope.strip_suffix(b"}").filter(|envelope| envelope.len() > 1);
     let envelope = envelope.ok_or_else(|| LaneError::Head("the envelope is empty".to_owned()))?;
+    for (name, value) in [("tools", &lane.tools), ("system", &lane.system)] {
+        if !value.starts_with(b"[") {
+            return Err(LaneError::Head(format!("`{name}` is not an array")));
+        }
+    }
     let mut head = BytesMut::with_capacity(envelope.len() + lane.tools.len() + lane.system.len() + 48);
     head.put_slice(envelope);
     for (name, value) in [("tools", &lane.tools), ("system", &lane.system)] {

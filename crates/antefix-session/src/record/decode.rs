@@ -79,7 +79,7 @@ fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
         "result" => Record::Result(ResultRecord {
             call: text(node, "call")?,
             tool: text(node, "tool")?,
-            is_error: node.get("error").and_then(Node::bool).unwrap_or(false),
+            is_error: given(node, "error", Node::bool)?.unwrap_or(false),
             fragment: raw(node, "fragment")?,
             facts: node.get("facts").map_or_else(|| Bytes::from_static(b"[]"), raw_bytes),
         }),
@@ -100,7 +100,7 @@ fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
         platform: word(node, "platform", Platform::from_name)?,
         model: text(node, "model")?,
         scope: text(node, "scope")?,
-        betas: member(node, "betas")?.items().filter_map(|beta| Some(beta.str()?.into_owned())).collect(),
+        betas: each(member(node, "betas")?, |beta| Some(beta.str()?.into_owned()), "betas")?,
         envelope: raw(node, "envelope")?,
         tools: raw(node, "tools")?,
         system: raw(node, "system")?,
@@ -113,7 +113,7 @@ fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
 fn decode_message(node: Node<'_>) -> Result<MessageRecord, RecordError> {
     let content = if let Some(results) = node.get("results") {
         MessageContent::Results {
-            results: results.items().filter_map(|id| Some(RecordId(id.u64()?))).collect(),
+            results: each(results, |id| Some(RecordId(id.u64()?)), "results")?,
             blocks: node
                 .get("blocks")
                 .map(|blocks| blocks.items().map(raw_bytes).collect())
@@ -152,22 +152,22 @@ fn decode_attempt(node: Node<'_>) -> Result<AttemptRecord, RecordError> {
 }
 
 fn decode_outcome(node: Node<'_>) -> Result<OutcomeRecord, RecordError> {
-    let optional = |name: &str| node.get(name).and_then(|value| Some(value.str()?.into_owned()));
-    let quota = node.get("quota").map(|quota| {
-        quota
-            .members()
-            .filter_map(|(name, value)| Some((name.str()?.into_owned(), value.str()?.into_owned())))
-            .collect()
-    });
+    let optional = |name| given(node, name, |value| Some(value.str()?.into_owned()));
+    let status = |value: Node<'_>| value.u64()?.try_into().ok();
+    let header = |(name, value): (Node<'_>, Node<'_>)| {
+        let text = |node: Node<'_>| Some(node.str()?.into_owned());
+        text(name).zip(text(value)).ok_or(RecordError::Member("quota"))
+    };
+    let quota = node.get("quota").map(|quota| quota.members().map(header).collect()).transpose()?;
     Ok(OutcomeRecord {
         attempt: AttemptId(number(node, "attempt")?),
-        status: node.get("status").and_then(Node::u64).and_then(|status| status.try_into().ok()),
-        message_id: optional("message_id"),
-        request_id: optional("request_id"),
-        stop_reason: optional("stop_reason"),
+        status: given(node, "status", status)?,
+        message_id: optional("message_id")?,
+        request_id: optional("request_id")?,
+        stop_reason: optional("stop_reason")?,
         usage: node.get("usage").map(raw_bytes),
-        first_byte: node.get("first_byte").and_then(Node::u64).map(Millis),
-        error: optional("error"),
+        first_byte: given(node, "first_byte", Node::u64)?.map(Millis),
+        error: optional("error")?,
         quota: quota.unwrap_or_default(),
     })
 }
@@ -178,6 +178,23 @@ fn decode_ttl(node: Node<'_>, name: &'static str) -> Result<Ttl, RecordError> {
         Some("1h") => Ok(Ttl::OneHour),
         _ => Err(RecordError::Member(name)),
     }
+}
+
+/// A member that need not be there, but is of the right type if it is.
+fn given<'a, T>(
+    node: Node<'a>,
+    name: &'static str,
+    read: impl Fn(Node<'a>) -> Option<T>,
+) -> Result<Option<T>, RecordError> {
+    node.get(name).map(|value| read(value).ok_or(RecordError::Member(name))).transpose()
+}
+
+fn each<'a, T>(
+    list: Node<'a>,
+    read: impl Fn(Node<'a>) -> Option<T>,
+    name: &'static str,
+) -> Result<Vec<T>, RecordError> {
+    list.items().map(|item| read(item).ok_or(RecordError::Member(name))).collect()
 }
 
 fn member<'a>(node: Node<'a>, name: &'static str) -> Result<Node<'a>, RecordError> {

@@ -1,0 +1,212 @@
+use antefix_prefix::{Advance, Chain, Entry as CacheEntry, Tree};
+use antefix_wire::json::Body;
+use antefix_wire::usage::Usage;
+use bytes::Bytes;
+
+use super::{Attempt, Conversation, Lane, Mark, Message, OpenLane, message::Place, next_attempt};
+use crate::closure;
+use crate::record::{AttemptRecord, Entry, MessageContent, MessageRecord, OutcomeRecord, Record, RecordId};
+
+/// A record that does not fit the ones in front of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApplyError {
+    /// The record's number is not the next one.
+    #[error("record {found} stands where {expected} belongs")]
+    Number {
+        /// The number it has.
+        found: u64,
+        /// The number it should have.
+        expected: u64,
+    },
+    /// The record names one that is not in front of it.
+    #[error("record {0} names a record that is not in front of it")]
+    Reference(u64),
+    /// The record needs a lane and none is open.
+    #[error("record {0} comes before any lane")]
+    NoLane(u64),
+    /// A fragment is not a message or a block.
+    #[error("the fragment of record {record} cannot be read: {reason}")]
+    Fragment {
+        /// The record.
+        record: u64,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Conversation {
+    /// Applies the next record.
+    ///
+    /// # Errors
+    /// [`ApplyError`] if the record does not fit those in front of it; the conversation is then unchanged.
+    pub fn apply(&mut self, entry: &Entry) -> Result<(), ApplyError> {
+        let id = entry.id.0;
+        let expected = self.marks.len() as u64;
+        if id != expected {
+            return Err(ApplyError::Number { found: id, expected });
+        }
+        let goes_back = matches!(entry.record, Record::Rewind { .. });
+        let follows = entry.parent.0 + 1 == id || goes_back;
+        let parent = self.marks.get(entry.parent.0 as usize).filter(|_| follows);
+        let mut mark = *parent.ok_or(ApplyError::Reference(id))?;
+        match &entry.record {
+            Record::Lane(lane) => {
+                let lane = Lane::new(entry.id, lane.clone())
+                    .map_err(|error| ApplyError::Fragment { record: id, reason: error.to_string() })?;
+                self.lanes.push(OpenLane { lane, tree: Tree::new() });
+                mark.lane = Some(self.lanes.len() - 1);
+            }
+            Record::Message(message) => self.apply_message(entry, message, &mut mark)?,
+            Record::Result(result) => {
+                self.results.insert(entry.id, result.clone());
+                mark.pending = Some(entry.id);
+            }
+            Record::Attempt(attempt) => self.apply_attempt(entry, attempt, &mut mark)?,
+            Record::Outcome(outcome) => self.apply_outcome(entry, outcome)?,
+            Record::Turn { turn } => {
+                self.turns.insert(*turn, entry.parent);
+                mark.turn = *turn;
+                mark.in_turn = true;
+                mark.steps = 0;
+            }
+            Record::End { .. } => mark.in_turn = false,
+            Record::Decision { .. } => {}
+            // The turn that is left is still the one that runs, so that its end can be recorded; and a lane that was
+            // opened since stays open.
+            Record::Rewind { .. } => {
+                mark = Mark { message: mark.message, pending: mark.pending, branches: true, ..self.mark() };
+            }
+        }
+        let lane_changed = mark.lane != self.mark().lane;
+        self.marks.push(mark);
+        if goes_back || lane_changed {
+            self.rebuild_path();
+        }
+        Ok(())
+    }
+
+    fn apply_message(
+        &mut self,
+        entry: &Entry,
+        message: &MessageRecord,
+        mark: &mut Mark,
+    ) -> Result<(), ApplyError> {
+        let (id, parent) = (entry.id, entry.parent);
+        if mark.lane.is_none() {
+            return Err(ApplyError::NoLane(id.0));
+        }
+        let fragment = match &message.content {
+            MessageContent::Fragment(fragment) => fragment.clone(),
+            MessageContent::Results { results, blocks } => self.seal(id, results, blocks)?,
+        };
+        let previous = mark.message.and_then(|index| self.messages.get(index));
+        let start = previous.map_or(0, Message::end);
+        let (message, positions) = Message::read(
+            Place { record: id, parent, previous: mark.message, turn: mark.turn, start },
+            message.origin,
+            fragment,
+        )
+        .map_err(|reason| ApplyError::Fragment { record: id.0, reason })?;
+        self.work.scanned += message.fragment().len() as u64;
+        self.chain.extend(&positions);
+        self.path.push(self.messages.len());
+        self.segments.extend(message.segments().iter().cloned());
+        mark.message = Some(self.messages.len());
+        mark.pending = None;
+        self.messages.push(message);
+        Ok(())
+    }
+
+    fn seal(&mut self, id: RecordId, results: &[RecordId], blocks: &[Bytes]) -> Result<Bytes, ApplyError> {
+        let mut all = Vec::with_capacity(results.len() + blocks.len());
+        for result in results {
+            all.push(self.results.get(result).ok_or(ApplyError::Reference(id.0))?.fragment.clone());
+        }
+        all.extend(blocks.iter().cloned());
+        let fragment = closure::message("user", &all);
+        self.work.rendered += fragment.len() as u64;
+        Ok(fragment)
+    }
+
+    fn apply_attempt(
+        &mut self,
+        entry: &Entry,
+        attempt: &AttemptRecord,
+        mark: &mut Mark,
+    ) -> Result<(), ApplyError> {
+        let expected = next_attempt(self);
+        let open =
+            mark.lane.and_then(|lane| self.lanes.get_mut(lane)).ok_or(ApplyError::NoLane(entry.id.0))?;
+        if attempt.attempt != expected || attempt.lane != open.lane.record() {
+            return Err(ApplyError::Reference(entry.id.0));
+        }
+        open.tree.insert(&self.chain, Advance::Head);
+        if let Some((last, _)) = attempt.markers.last() {
+            open.tree.note_entry(&self.chain, *last as usize, CacheEntry::Doubtful);
+        }
+        mark.steps += 1;
+        mark.branches = false;
+        self.attempts.push(Attempt {
+            record: entry.id,
+            attempt: attempt.clone(),
+            at: entry.at,
+            outcome: None,
+            turn: mark.turn,
+        });
+        Ok(())
+    }
+
+    fn apply_outcome(&mut self, entry: &Entry, outcome: &OutcomeRecord) -> Result<(), ApplyError> {
+        let reference = ApplyError::Reference(entry.id.0);
+        let index = self.attempts.iter().rposition(|known| known.attempt.attempt == outcome.attempt);
+        let attempt = index.and_then(|index| self.attempts.get_mut(index)).ok_or(reference)?;
+        attempt.outcome = Some((entry.at, outcome.clone()));
+        let lane = attempt.attempt.lane;
+        let marked = attempt.attempt.markers.last().map(|(last, _)| *last as usize);
+        let cached = outcome.status == Some(200) && wrote_or_read(outcome);
+        let open = self.lanes.iter_mut().find(|open| open.lane.record() == lane);
+        if let (Some(last), Some(open), true) = (marked, open, cached) {
+            open.tree.note_entry(&self.chain, last, CacheEntry::Confirmed);
+        }
+        Ok(())
+    }
+
+    /// Makes path, segments and chain those of the last mark.
+    fn rebuild_path(&mut self) {
+        let mark = self.mark();
+        let mut path = Vec::new();
+        let mut next = mark.message;
+        while let Some(index) = next {
+            path.push(index);
+            next = self.messages.get(index).and_then(Message::previous);
+        }
+        path.reverse();
+        let mut segments = Vec::new();
+        let mut chain = Chain::new();
+        if let Some(open) = self.open_lane() {
+            segments.extend(open.lane.segments().iter().cloned());
+            chain = open.lane.chain().clone();
+        }
+        for &index in &path {
+            // INVARIANT: the path holds indices of messages.
+            let message = &self.messages[index];
+            self.work.scanned += message.fragment().len() as u64;
+            segments.extend(message.segments().iter().cloned());
+            chain.extend(&message.positions());
+        }
+        (self.path, self.segments) = (path, segments);
+        self.chain = chain;
+        if let Some(open) = self.mark().lane.and_then(|lane| self.lanes.get_mut(lane)) {
+            // Requests go on from here; where the point itself was never sent, from the last one that was.
+            open.tree.rewind(&self.chain, open.tree.common(&self.chain));
+        }
+    }
+}
+
+fn wrote_or_read(outcome: &OutcomeRecord) -> bool {
+    let Some(usage) = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok()) else {
+        return false;
+    };
+    let usage = Usage::read(usage.root());
+    usage.cache_read.unwrap_or(0) + usage.cache_write.unwrap_or(0) > 0
+}

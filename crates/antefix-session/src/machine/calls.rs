@@ -1,0 +1,80 @@
+use antefix_wire::json::{Body, Kind, Node, compact};
+use bytes::Bytes;
+
+use super::{Session, SessionError, State, Step};
+use crate::closure;
+use crate::conversation::Call;
+use crate::event::{Returned, SessionEvent};
+use crate::record::{EndReason, MessageContent, MessageRecord, Millis, Origin, Record, ResultRecord};
+
+impl Session {
+    /// Records what a call returned; with the last one, seals the results and makes the next request.
+    pub(super) fn returned(
+        &mut self,
+        step: &mut Step,
+        call: &str,
+        output: &Returned,
+        now: Millis,
+    ) -> Result<(), SessionError> {
+        let unexpected = SessionError::Unexpected("returned");
+        let State::Calling { open } = &mut self.state else { return Err(unexpected) };
+        let index = open.iter().position(|known| known.id == call).ok_or(unexpected)?;
+        let content = frozen_blocks("the tool's output", &output.content)?;
+        let facts = frozen("what the tool learned", &output.facts, Kind::Array)?;
+        let call = open.remove(index);
+        let done = open.is_empty();
+        let fragment = closure::tool_result(&call.id, &content, output.is_error);
+        self.record(step, Record::Result(result(&call, output.is_error, fragment, facts)), now)?;
+        step.emit(SessionEvent::CallFinished { call, is_error: output.is_error, text: text_of(&content) });
+        if done { self.seal_results(step, now) } else { Ok(()) }
+    }
+
+    fn seal_results(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
+        if self.interrupted {
+            return self.end_turn(step, EndReason::Interrupted, None, now);
+        }
+        if let Some((guard, text)) = self.guards.before_request(&self.view()) {
+            // The results stay unsealed and lead the next message of the user.
+            return self.stop(step, guard, text, now);
+        }
+        let content = MessageContent::Results { results: self.conversation.pending(), blocks: Vec::new() };
+        self.record(step, Record::Message(MessageRecord { origin: Origin::Results, content }), now)?;
+        self.request(step, 0, now)
+    }
+}
+
+pub(super) fn result(call: &Call, is_error: bool, fragment: Bytes, facts: Bytes) -> ResultRecord {
+    ResultRecord { call: call.id.clone(), tool: call.name.clone(), is_error, fragment, facts }
+}
+
+/// Content blocks without insignificant white space, as they are sent for ever after. Blocks of blank text are left
+/// out: the Messages API refuses them (November 2026).
+pub(super) fn frozen_blocks(what: &'static str, blocks: &[Bytes]) -> Result<Vec<Bytes>, SessionError> {
+    let frozen = blocks.iter().map(|block| frozen(what, block, Kind::Object));
+    let frozen: Vec<Bytes> = frozen.collect::<Result<_, _>>()?;
+    Ok(frozen.into_iter().filter(|block| !closure::is_blank_text(block)).collect())
+}
+
+/// A JSON text without insignificant white space, so that it stands in one line of a transcript.
+pub(super) fn frozen(what: &'static str, text: &Bytes, kind: Kind) -> Result<Bytes, SessionError> {
+    let unreadable = |reason| SessionError::Unreadable { what, reason };
+    let body = Body::parse(text.to_vec()).map_err(|error| unreadable(error.to_string()))?;
+    if body.root().kind() != kind {
+        return Err(unreadable(format!("a JSON {kind:?} is expected").to_lowercase()));
+    }
+    let mut out = Vec::with_capacity(text.len());
+    compact(&mut out, body.root());
+    Ok(out.into())
+}
+
+/// The text of content blocks, for the screen.
+fn text_of(content: &[Bytes]) -> String {
+    let mut text = String::new();
+    for block in content {
+        let Ok(body) = Body::parse(block.to_vec()) else { continue };
+        if let Some(part) = body.root().get("text").and_then(Node::str) {
+            text.push_str(&part);
+        }
+    }
+    text
+}

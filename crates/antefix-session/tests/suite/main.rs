@@ -1,0 +1,15 @@
+//! The session as a whole: each way a turn can end, cold replay against the live process, and the cost of a step.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bytes;
+mod random;
+mod replay;
+
+mod reply;
+mod stage;
+mod strictness;
+mod tamper;
+
+mod turn_closure;
+mod work;

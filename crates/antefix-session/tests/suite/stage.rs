@@ -1,0 +1,378 @@
+//! A session on a stage: its transcript in memory, the simulator as its provider, a naive judge at the socket.
+
+use std::collections::BTreeMap;
+
+use antefix_models::{Platform, Ttl, rules};
+use antefix_session::closure::text_block;
+use antefix_session::conversation::{Call, Conversation};
+use antefix_session::event::{Command, Event, Returned, SessionEvent};
+use antefix_session::machine::{Session, Settings};
+use antefix_session::record::{AttemptId, EndReason, Entry, Header, LaneRecord, Millis, Planned, Record};
+use antefix_sim::{Binding, Config, HttpRequest, Script, Simulator};
+use antefix_wire::assemble::{Assembled, Assembler};
+use antefix_wire::sse::Parser;
+use bytes::Bytes;
+
+use crate::bytes::{extends, pieces, shared, stripped};
+use crate::random::Random;
+use crate::reply::{End, Material};
+
+/// What a session on stage is made of.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Thinking is switched on, and bound to what stands before it.
+    pub thinking: bool,
+    pub cache: Option<Ttl>,
+    /// Without tools and prompt, so that a body begins with its messages.
+    pub bare: bool,
+    pub settings: Settings,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            thinking: false,
+            cache: Some(Ttl::FiveMinutes),
+            bare: false,
+            settings: Settings { retries: 1, ..Settings::default() },
+        }
+    }
+}
+
+/// A body as it was sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Without markers.
+    pub stripped: Vec<u8>,
+    pub relation: Planned,
+}
+
+pub struct Stage {
+    pub setup: Setup,
+    pub session: Session,
+    /// What has been written.
+    pub entries: Vec<Entry>,
+    /// How many of them survive anything.
+    pub durable: usize,
+    pub sent: Vec<Sent>,
+    pub in_flight: Option<(AttemptId, Assembled)>,
+    pub running: Vec<Call>,
+    pub is_waiting: bool,
+    /// How turns ended, in order.
+    pub ends: Vec<EndReason>,
+    simulator: Simulator,
+    now: u64,
+    next_call: u64,
+    is_alone: bool,
+}
+
+impl Stage {
+    pub fn new(setup: Setup) -> Self {
+        let config = Config {
+            binding: if setup.thinking { Binding::Always } else { Binding::Never },
+            thinking_first: setup.thinking,
+            ..Config::default()
+        };
+        let script = Script::parse("rule\n  on any\n  think Thought {{turn}}.\n  text Fine.\n").unwrap();
+        let mut stage = Self {
+            session: session(Conversation::new(header()), &setup),
+            setup,
+            entries: Vec::new(),
+            durable: 0,
+            sent: Vec::new(),
+            in_flight: None,
+            running: Vec::new(),
+            is_waiting: false,
+            ends: Vec::new(),
+            simulator: Simulator::new(config, script),
+            now: 1_000,
+            next_call: 1,
+            is_alone: false,
+        };
+        stage.open_lane();
+        stage
+    }
+
+    fn open_lane(&mut self) {
+        let commands = self.session.open_lane(lane(&self.setup), Millis(self.now)).unwrap();
+        self.perform(commands);
+    }
+
+    /// From now on nothing looks at the bodies, and each request is answered alike.
+    pub fn without_provider(&mut self) {
+        self.is_alone = true;
+    }
+
+    /// The user says something.
+    pub fn prompt(&mut self, text: &str) {
+        self.step(Event::Prompt(vec![text_block(text)]));
+    }
+
+    /// The request in flight ends.
+    pub fn end(&mut self, end: End) {
+        let event = self.ended(end);
+        self.step(event);
+    }
+
+    pub fn ended(&mut self, end: End) -> Event {
+        let (attempt, reply) = self.in_flight.take().expect("a request is in flight");
+        let material = Material { reply, next_call: self.next_call };
+        self.next_call += 8;
+        Event::Response { attempt, end: material.end(end) }
+    }
+
+    /// The call at `index` of those that run returns.
+    pub fn give(&mut self, index: usize, text: &str, is_error: bool) {
+        let call = self.running.remove(index);
+        let event = Self::returned(&call, text, is_error);
+        self.step(event);
+    }
+
+    pub fn returned(call: &Call, text: &str, is_error: bool) -> Event {
+        let facts = Bytes::from_static(br#"[{"path":"a.rs","size":3}]"#);
+        let output = Returned { content: vec![text_block(text)], is_error, facts };
+        Event::Returned { call: call.id.clone(), output }
+    }
+
+    pub fn interrupt(&mut self) {
+        self.step(Event::Interrupt);
+    }
+
+    pub fn due(&mut self) {
+        self.is_waiting = false;
+        self.step(Event::Due);
+    }
+
+    pub fn step(&mut self, event: Event) {
+        let commands = self.commands(event);
+        self.perform(commands);
+    }
+
+    /// What the machine asks for; nothing is done about it.
+    pub fn commands(&mut self, event: Event) -> Vec<Command> {
+        self.now += 1_000;
+        self.session.step(event, Millis(self.now)).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The process dies: of what was written, `kept` records are left, and a new process takes over.
+    pub fn kill(&mut self, kept: usize, setup: Setup) {
+        self.entries.truncate(kept);
+        self.setup = setup;
+        self.resume();
+        if self.session.conversation().lane().is_none() {
+            self.open_lane();
+        }
+    }
+
+    /// A new process takes over.
+    pub fn resume(&mut self) {
+        self.session = self.replayed(&self.setup);
+        self.durable = self.entries.len();
+        self.in_flight = None;
+        self.running.clear();
+        self.is_waiting = false;
+    }
+
+    /// The session as a process of such a build reads it from its encoded records.
+    pub fn replayed(&self, setup: &Setup) -> Session {
+        session(replay(&self.entries), setup)
+    }
+
+    /// A copy under another name that goes on by itself.
+    pub fn fork(&self) -> Self {
+        let mut fork = Self::new(self.setup.clone());
+        (fork.entries, fork.sent, fork.ends) = (self.entries.clone(), self.sent.clone(), self.ends.clone());
+        (fork.now, fork.next_call) = (self.now, self.next_call);
+        fork.resume();
+        fork
+    }
+
+    /// The process dies somewhere in what this event asks for, or before any of it.
+    pub fn step_and_die(&mut self, event: Event, random: &mut Random, setup: Setup) {
+        let mut commands = self.commands(event);
+        let body = commands.iter().find_map(|command| match command {
+            Command::Send { attempt, body } => Some((*attempt, body.chunks.concat())),
+            _ => None,
+        });
+        let sent = self.sent.len();
+        commands.truncate(random.below(commands.len() + 1));
+        if let Some(Command::Append { entries, durable }) = commands.last_mut() {
+            let kept = random.below(entries.len() + 1);
+            *durable &= kept == entries.len();
+            entries.truncate(kept);
+        }
+        self.perform(commands);
+        let lost = random.below(self.entries.len() - self.durable + 1);
+        self.kill(self.entries.len() - lost, setup);
+        // A request on record counts as sent: nobody can know.
+        let last = self.entries.last().map(|entry| &entry.record);
+        if let (Some((sending, body)), Some(Record::Attempt(attempt))) = (body, last)
+            && attempt.attempt == sending
+            && self.sent.len() == sent
+        {
+            self.judge(&body);
+        }
+    }
+
+    pub fn now(&self) -> Millis {
+        Millis(self.now)
+    }
+
+    pub fn perform(&mut self, commands: Vec<Command>) {
+        for command in commands {
+            self.command(command);
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Append { entries, durable } => {
+                self.entries.extend(entries);
+                if durable {
+                    self.durable = self.entries.len();
+                }
+            }
+            Command::Send { attempt, body } => {
+                assert_eq!(self.durable, self.entries.len(), "a request leaves before its record is safe");
+                let bytes = body.chunks.concat();
+                assert_eq!((bytes.len() as u64, blake3::hash(&bytes)), (body.len, body.digest));
+                assert!(body.chunks.len() as u64 <= body.len / (16 * 1024) + 2);
+                if self.is_alone {
+                    self.sent = vec![Sent { stripped: bytes, relation: Planned::First }];
+                    self.in_flight = Some((attempt, alike()));
+                    return;
+                }
+                self.judge(&bytes);
+                self.in_flight = Some((attempt, self.answer(&bytes)));
+            }
+            Command::Run(calls) => self.running = calls,
+            Command::Wait(due) => {
+                assert!(due.0 > self.now);
+                self.is_waiting = true;
+            }
+            Command::StopRequest | Command::StopCalls => {}
+            Command::Emit(SessionEvent::TurnEnded { reason, .. }) => self.ends.push(reason),
+            Command::Emit(_) => {}
+        }
+    }
+
+    /// Holds the body to what its record says of it.
+    fn judge(&mut self, body: &[u8]) {
+        let Some(Record::Attempt(attempt)) = self.entries.last().map(|entry| &entry.record) else {
+            panic!("a request leaves without a record");
+        };
+        let body = stripped(body);
+        assert_eq!(attempt.positions as usize, pieces(&body).len(), "{}", text(&body));
+        match attempt.relation {
+            Planned::First => assert!(self.sent.is_empty()),
+            Planned::Extends => {
+                let last = &self.sent.last().expect("something was sent").stripped;
+                assert!(extends(last, &body), "{}\n{}", text(last), text(&body));
+            }
+            Planned::BranchesAt(at) => {
+                let most = self.sent.iter().map(|sent| shared(&sent.stripped, &body)).max();
+                assert_eq!(most, Some(at as usize));
+            }
+            Planned::Allowed(at) => panic!("breaks at {at}"),
+        }
+        self.sent.push(Sent { stripped: body, relation: attempt.relation });
+    }
+
+    /// What the simulator answers; it must take the request.
+    fn answer(&mut self, body: &[u8]) -> Assembled {
+        let headers = [("x-api-key", "acme/main/secret"), ("anthropic-version", "2023-06-01")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let request = HttpRequest { method: "POST", path: "/v1/messages", headers: &headers, body };
+        let response = self.simulator.handle(&request, antefix_sim::Millis(self.now));
+        let answer = response.bytes();
+        assert_eq!(response.status, 200, "{}\n{}", text(&answer), text(body));
+        let (mut parser, mut assembler) = (Parser::new(), Assembler::new());
+        for event in parser.push(&answer).unwrap() {
+            assembler.event(&event).unwrap();
+        }
+        assembler.finish()
+    }
+}
+
+fn alike() -> Assembled {
+    let usage = r#"{"input_tokens":3,"cache_read_input_tokens":2000,"cache_creation_input_tokens":900,"output_tokens":40}"#;
+    Assembled {
+        message_id: Some("msg_1".to_owned()),
+        usage_json: Some(usage.as_bytes().to_vec()),
+        complete: true,
+        ..Assembled::default()
+    }
+}
+
+/// The records as a cold process sees them.
+pub fn replay(entries: &[Entry]) -> Conversation {
+    let header = Header::decode(&header().encode()).unwrap();
+    let mut conversation = Conversation::new(header);
+    for entry in entries {
+        let read = Entry::decode(&entry.encode()).unwrap();
+        assert_eq!(&read, entry);
+        conversation.apply(&read).unwrap_or_else(|error| panic!("{error}"));
+    }
+    conversation
+}
+
+pub fn header() -> Header {
+    Header {
+        session: "s1".to_owned(),
+        cwd: "/somewhere".to_owned(),
+        created: Millis(1),
+        build: "0.1.0".to_owned(),
+        forked_from: None,
+    }
+}
+
+fn session(conversation: Conversation, setup: &Setup) -> Session {
+    let rules = rules(Platform::Anthropic, model(setup));
+    Session::new(conversation, rules, setup.settings.clone())
+}
+
+fn model(setup: &Setup) -> &'static str {
+    if setup.thinking { "claude-opus-5-5" } else { "claude-sonnet-4-6" }
+}
+
+/// A head long enough to be cached.
+pub fn lane(setup: &Setup) -> LaneRecord {
+    let thinking = if setup.thinking { r#","thinking":{"type":"enabled","budget_tokens":2000}"# } else { "" };
+    let envelope = format!(r#"{{"model":"{}","max_tokens":4000,"stream":true{thinking}}}"#, model(setup));
+    let (prompt, baseline) = (text_block(&"Work carefully. ".repeat(300)), text_block("Here. \"Now\"."));
+    let system =
+        if setup.bare { b"[]".to_vec() } else { [b"[", &prompt[..], b",", &baseline, b"]"].concat() };
+    let tools = if setup.bare { "[]" } else { TOOLS };
+    LaneRecord {
+        platform: Platform::Anthropic,
+        model: model(setup).to_owned(),
+        scope: "5c09e".to_owned(),
+        betas: vec!["some-beta-2026-01-01".to_owned()],
+        envelope: envelope.into(),
+        tools: Bytes::from_static(tools.as_bytes()),
+        system: system.into(),
+        static_blocks: u64::from(!setup.bare),
+        cache: setup.cache,
+        contract: 1,
+    }
+}
+
+/// How often each relation was recorded.
+pub fn relations(sent: &[Sent]) -> BTreeMap<&'static str, u64> {
+    let mut out = BTreeMap::new();
+    for sent in sent {
+        let word = match sent.relation {
+            Planned::First | Planned::Extends => "extends",
+            Planned::BranchesAt(_) => "branches",
+            Planned::Allowed(_) => "allowed",
+        };
+        *out.entry(word).or_default() += 1;
+    }
+    out
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const TOOLS: &str = r#"[{"name":"read","description":"Reads a file.","input_schema":{"type":"object","properties":{"z":{"type":"number"},"a":{"type":"string"}}}},{"name":"edit","description":"Edits a file.","input_schema":{"type":"object"}}]"#;
