@@ -9,7 +9,7 @@ use antefix_session::closure::text_block;
 use antefix_session::conversation::Conversation;
 use antefix_session::event::{Command, Event, ResponseEnd, ResponseFacts, Returned};
 use antefix_session::machine::{Session, Settings};
-use antefix_session::record::{AttemptId, Header, LaneRecord, Millis};
+use antefix_session::record::{AttemptId, Entry, Header, LaneRecord, Millis};
 use antefix_wire::anthropic::BlockKind;
 use antefix_wire::assemble::{Assembled, AssembledBlock};
 use bytes::Bytes;
@@ -24,20 +24,29 @@ fn main() {
         rules(Platform::Anthropic, MODEL),
         Settings::default(),
     );
-    session.open_lane(lane(), Millis(1)).expect("the head is a request's");
+    let mut entries = appended(&session.open_lane(lane(), Millis(1)).expect("the head is a request's"));
     let mut commands = step(&mut session, Event::Prompt(vec![text_block("Do it.")])).1;
+    entries.extend(appended(&commands));
     let mut taken = Vec::new();
     let mut body = 0;
     for number in 1..=STEPS {
         let attempt = sent(&commands).expect("a request is made").0;
-        step(&mut session, Event::Response { attempt, end: call(number) });
+        entries.extend(appended(&step(&mut session, Event::Response { attempt, end: call(number) }).1));
         let output =
             Returned { content: vec![text_block(&text(number))], is_error: false, facts: Bytes::from("[]") };
         let (time, next) = step(&mut session, Event::Returned { call: format!("toolu_{number}"), output });
         taken.push(time);
         body = sent(&next).expect("a request is made").1;
+        entries.extend(appended(&next));
         commands = next;
     }
+    let start = Instant::now();
+    let mut cold = Conversation::new(header());
+    entries.iter().for_each(|entry| cold.apply(entry).expect("the record fits"));
+    let replayed = start.elapsed();
+    let start = Instant::now();
+    let cold = cold.compose(&[]).expect("there is a lane");
+    let composed = start.elapsed();
     let start = Instant::now();
     let whole = blake3::hash(&vec![b'x'; body as usize]);
     let once = start.elapsed();
@@ -45,6 +54,13 @@ fn main() {
     println!("body of {body} bytes after {STEPS} steps of {STEP_BYTES} bytes");
     println!("{} µs per step in steps 1 to 20", first.as_micros());
     println!("{} µs per step in the last 20: freeze, scan, plan, compose and hash", last.as_micros());
+    println!(
+        "{} µs to compose and hash all {} bytes in a new process, which took {} µs to apply {} records",
+        composed.as_micros(),
+        cold.len,
+        replayed.as_micros(),
+        entries.len()
+    );
     println!("{} µs to hash the whole body once, for comparison ({})", once.as_micros(), whole.to_hex());
 }
 
@@ -59,6 +75,14 @@ fn sent(commands: &[Command]) -> Option<(AttemptId, u64)> {
         Command::Send { attempt, body } => Some((*attempt, body.len)),
         _ => None,
     })
+}
+
+fn appended(commands: &[Command]) -> Vec<Entry> {
+    let entries = commands.iter().filter_map(|command| match command {
+        Command::Append { entries, .. } => Some(entries.clone()),
+        _ => None,
+    });
+    entries.flatten().collect()
 }
 
 fn mean(times: &[Duration]) -> Duration {

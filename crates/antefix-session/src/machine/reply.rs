@@ -132,9 +132,9 @@ fn can_go_on(message: &Assembled) -> bool {
 }
 
 /// The blocks that may be sent back: whole ones, and text as far as it came. Unfinished thinking has no signature
-/// and an unfinished call no input; both are dropped, and so is a server's call whose result did not come with all
-/// that is behind it, unless the provider waits for us to go on. A message may not end in thinking, so that a closing text follows it (Messages
-/// API, November 2026).
+/// and an unfinished call no input; both are dropped. So is a server's call whose result did not come, with all that
+/// is behind it, unless the provider waits for us to go on. A message may not end in thinking, so that a closing
+/// text follows it (Messages API, November 2026).
 fn kept_blocks(message: &Assembled, texts: &Texts) -> Vec<Bytes> {
     let usable = |block: &&AssembledBlock| match block.kind {
         BlockKind::Text => !closure::is_blank_text(&block.json),
