@@ -42,7 +42,9 @@ fn main() {
     }
     let start = Instant::now();
     let mut cold = Conversation::new(header());
-    entries.iter().for_each(|entry| cold.apply(entry).expect("the record fits"));
+    for entry in &entries {
+        cold.apply(entry).expect("the record fits");
+    }
     let replayed = start.elapsed();
     let start = Instant::now();
     let cold = cold.compose(&[]).expect("there is a lane");

@@ -151,15 +151,17 @@ impl Session {
         if let Some((guard, text)) = self.guards.before_request(&self.view()) {
             return self.stop(step, guard, text, now);
         }
-        let relation = match self.conversation.relation() {
-            None => Planned::First,
-            Some(Planned::Allowed(at)) if !self.settings.allow_break => {
-                let text =
-                    format!("the request would change position {at} of what was sent; it was not sent");
-                return self.stop(step, "prefix", text, now);
-            }
-            Some(relation) => relation,
-        };
+        let relation = self.conversation.relation().unwrap_or(Planned::First);
+        if let (Planned::Allowed(at), false) = (relation, self.settings.allow_break) {
+            let text = format!("the request would change position {at} of what was sent; it was not sent");
+            return self.stop(step, "prefix", text, now);
+        }
+        self.state = State::InFlight { attempt: self.send(step, relation, now)?, retries };
+        Ok(())
+    }
+
+    /// Composes the request, puts it on record and sends it.
+    fn send(&mut self, step: &mut Step, relation: Planned, now: Millis) -> Result<AttemptId, SessionError> {
         let plan = self.conversation.plan(&self.rules);
         let body = self.conversation.compose(&plan.markers)?;
         let markers: Vec<_> =
@@ -187,8 +189,7 @@ impl Session {
             markers,
         });
         step.commands.push(Command::Send { attempt, body });
-        self.state = State::InFlight { attempt, retries };
-        Ok(())
+        Ok(attempt)
     }
 
     fn stop(&mut self, step: &mut Step, guard: &str, text: String, now: Millis) -> Result<(), SessionError> {

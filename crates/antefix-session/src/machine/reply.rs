@@ -13,21 +13,26 @@ use crate::record::{
     AttemptId, EndReason, MessageContent, MessageRecord, Millis, Origin, OutcomeRecord, Record, STOP_REFUSAL,
 };
 
+/// A streamed message as it came.
+pub(super) struct Reply {
+    pub(super) attempt: AttemptId,
+    pub(super) message: Box<Assembled>,
+    pub(super) response: ResponseFacts,
+    pub(super) cut: Option<String>,
+}
+
 impl Session {
     /// Takes a streamed message, whole or cut: one row of the turn-closure table each way.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn reply(
         &mut self,
         step: &mut Step,
-        attempt: AttemptId,
-        message: &Assembled,
-        response: ResponseFacts,
-        cut: Option<String>,
+        reply: Reply,
         retries: u32,
         now: Millis,
     ) -> Result<(), SessionError> {
-        let failed = failure(message, cut);
-        self.outcome(step, outcome_of(message, response, failed.clone(), attempt), now)?;
+        let message = &reply.message;
+        let failed = failure(message, reply.cut);
+        self.outcome(step, outcome_of(message, reply.response, failed.clone(), reply.attempt), now)?;
         if !message.unknown.is_empty() {
             let unknown = message.unknown.join(", ");
             step.emit(SessionEvent::Notice(format!(

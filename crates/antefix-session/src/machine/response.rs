@@ -1,3 +1,4 @@
+use super::reply::Reply;
 use super::{Session, SessionError, State, Step, spend_of};
 use crate::conversation::Tail;
 use crate::event::{Command, RequestReport, ResponseEnd, ResponseFacts, SessionEvent};
@@ -19,7 +20,7 @@ impl Session {
         let outcome = OutcomeRecord { attempt, ..OutcomeRecord::default() };
         match end {
             ResponseEnd::Message { message, response, cut } => {
-                self.reply(step, attempt, &message, response, cut, retries, now)
+                self.reply(step, Reply { attempt, message, response, cut }, retries, now)
             }
             ResponseEnd::Rejected { response, kind, message, retry_after } => {
                 let error = format!("{} {kind}: {message}", response.status);

@@ -1,0 +1,327 @@
+//! What the model and the provider do.
+
+use super::*;
+
+#[test]
+fn the_model_ends() {
+    let ended = |reason| format!(r#""end","turn":2,"reason":"{reason}""#);
+    let kept = [
+        (End::Done, "end_turn", SOME_TEXT, "end_turn"),
+        (End::StopSequence, "stop_sequence", SOME_TEXT, "stop_sequence"),
+        (End::Window, "model_context_window_exceeded", SOME_TEXT, "window_exceeded"),
+        (End::MaxInText, "max_tokens", SOME_TE, "max_tokens"),
+    ];
+    for (end, stop, reply, reason) in kept {
+        let (outcome, ended) = (format!("outcome 200 {stop}"), ended(reason));
+        row(stop).check(|stage| stage.end(end), &[&outcome, reply, &ended, TURN, NEXT, EXTENDS]);
+    }
+    let nothing = [
+        (End::Empty, "end_turn", "empty", &[false, true][..]),
+        (End::OnlyThinking, "end_turn", "empty", &[false]),
+        (End::MaxInThinking, "max_tokens", "max_tokens", &[false, true]),
+        (End::MaxInInput, "max_tokens", "max_tokens", &[false]),
+    ];
+    for (end, stop, reason, thinking) in nothing {
+        let (outcome, ended) = (format!("outcome 200 {stop}"), ended(reason));
+        let expect = [&outcome, &ended, NO_REPLY, TURN, NEXT, EXTENDS];
+        row(reason).thinking(thinking).check(|stage| stage.end(end), &expect);
+    }
+    let only_thinking =
+        [(End::OnlyThinking, "end_turn", "end_turn"), (End::MaxInInput, "max_tokens", "max_tokens")];
+    for (end, stop, reason) in only_thinking {
+        let (outcome, ended) = (format!("outcome 200 {stop}"), ended(reason));
+        let expect = [&outcome, ENDED_HERE, &ended, TURN, NEXT, EXTENDS];
+        row("thinking alone").thinking(&[true]).check(|stage| stage.end(end), &expect);
+    }
+}
+
+#[test]
+fn the_output_limit_cuts_one_of_two_calls() {
+    row("max_tokens in the second input").check(
+        |stage| stage.end(End::MaxInSecondInput),
+        &[
+            "outcome 200 max_tokens",
+            ONE_CALL,
+            r#""end","turn":2,"reason":"max_tokens""#,
+            NOT_RUN_9,
+            TURN,
+            r#""message","origin":"user","results":[14],"blocks":[{"type":"text","text":"Next."}]"#,
+            EXTENDS,
+        ],
+    );
+}
+
+#[test]
+fn the_provider_pauses() {
+    let end_turn = r#""end","turn":2,"reason":"end_turn""#;
+    for (end, reply) in [(End::Pause, PAUSED_BEHIND_RESULT), (End::PauseOpen, PAUSED)] {
+        let expect = [
+            "outcome 200 pause_turn",
+            reply,
+            EXTENDS,
+            "outcome 200 end_turn",
+            SOME_TEXT,
+            end_turn,
+            TURN,
+            NEXT,
+            EXTENDS,
+        ];
+        let goes_on = |stage: &mut Stage| {
+            stage.end(end);
+            stage.end(End::Done);
+        };
+        // The first reply's call has its result in neither message: what follows leaves it out.
+        if end == End::Pause {
+            row("pause_turn").check(goes_on, &expect);
+        }
+    }
+    row("pause_turn, then white space").check(
+        |stage| stage.end(End::PauseInText),
+        &[
+            "outcome 200 pause_turn",
+            r#""message","origin":"assistant","fragment":{"role":"assistant","content":[{"type":"text","text":"Some text. "}]}"#,
+            end_turn,
+            TURN,
+            NEXT,
+            EXTENDS,
+        ],
+    );
+}
+
+#[test]
+fn a_paused_reply_is_left() {
+    let again = r#""message","origin":"closure","fragment":{"role":"assistant","content":[{"type":"text","text":"Some text."}]}"#;
+    let failed = r#""end","turn":2,"reason":"failed""#;
+    row("pause_turn, then cut").check(
+        |stage| {
+            stage.end(End::PauseOpen);
+            stage.end(End::CutBefore);
+        },
+        &[
+            "outcome 200 pause_turn",
+            PAUSED,
+            EXTENDS,
+            CUT,
+            failed,
+            r#"^7 "rewind","reason":"paused""#,
+            again,
+            TURN,
+            NEXT,
+            BRANCHES,
+        ],
+    );
+    row("pause_turn behind a result, then cut").check(
+        |stage| {
+            stage.end(End::Pause);
+            stage.end(End::CutBefore);
+        },
+        &["outcome 200 pause_turn", PAUSED_BEHIND_RESULT, EXTENDS, CUT, failed, TURN, NEXT, EXTENDS],
+    );
+    let rejected = r#""end","turn":2,"reason":"rejected""#;
+    row("pause_turn, then 400").check(
+        |stage| {
+            stage.end(End::PauseOpen);
+            stage.end(End::Rejected(400));
+        },
+        &[
+            "outcome 200 pause_turn",
+            PAUSED,
+            EXTENDS,
+            "outcome 400 -",
+            r#"^6 "rewind","reason":"rejected""#,
+            rejected,
+            NO_REPLY,
+            TURN,
+            NEXT,
+            BRANCHES,
+        ],
+    );
+    row("pause_turn behind a result, then 401").check(
+        |stage| {
+            stage.end(End::Pause);
+            stage.end(End::Rejected(401));
+        },
+        &[
+            "outcome 200 pause_turn",
+            PAUSED_BEHIND_RESULT,
+            EXTENDS,
+            "outcome 401 -",
+            rejected,
+            TURN,
+            NEXT,
+            EXTENDS,
+        ],
+    );
+}
+
+#[test]
+fn the_model_refuses() {
+    let refusal = r#""end","turn":2,"reason":"refusal""#;
+    for end in [End::Refusal, End::RefusalCut] {
+        row("refusal").check(
+            |stage| stage.end(end),
+            &["outcome 200 refusal", r#"^6 "rewind","reason":"refusal""#, refusal, TURN, NEXT, BRANCHES],
+        );
+    }
+    let expect = [
+        CALLED,
+        ONE_CALL,
+        RESULT_9,
+        r#""message","origin":"results","results":[13]"#,
+        EXTENDS,
+        "outcome 200 refusal",
+        r#"^11 "rewind","reason":"refusal""#,
+        refusal,
+        TURN,
+        NEXT,
+        BRANCHES,
+    ];
+    row("refusal behind a tool").check(
+        |stage| {
+            stage.end(End::Calls(1));
+            stage.give(0, "nine", false);
+            stage.end(End::Refusal);
+        },
+        &expect,
+    );
+    let expect = [
+        "outcome 200 refusal",
+        r#"^5 "rewind","reason":"refusal""#,
+        r#""end","turn":1,"reason":"refusal""#,
+        r#""turn","turn":2"#,
+        NEXT,
+        BRANCHES,
+    ];
+    row("refusal at once").first().check(|stage| stage.end(End::Refusal), &expect);
+    row("refusal at once, without a head").first().bare().check(|stage| stage.end(End::Refusal), &expect);
+}
+
+#[test]
+fn the_stream_is_cut() {
+    let failed = r#""end","turn":2,"reason":"failed""#;
+    row("cut before the first block")
+        .check(|stage| stage.end(End::CutBefore), &[CUT, failed, NO_REPLY, TURN, NEXT, EXTENDS]);
+    let cases = [(End::CutInText, SOME_TE), (End::CutInServerTool, SOME_TEXT), (End::StreamError, SOME_TEXT)];
+    for (end, reply) in cases {
+        row("cut").check(|stage| stage.end(end), &[CUT, reply, failed, TURN, NEXT, EXTENDS]);
+    }
+    row("cut behind a call").check(
+        |stage| stage.end(End::CutBehindCall),
+        &[
+            CUT,
+            ONE_CALL,
+            failed,
+            NOT_RUN_9,
+            TURN,
+            r#""message","origin":"user","results":[14],"blocks":[{"type":"text","text":"Next."}]"#,
+            EXTENDS,
+        ],
+    );
+    row("cut, and made again").retries(1).check(
+        |stage| {
+            stage.end(End::CutInText);
+            stage.due();
+            stage.end(End::Done);
+        },
+        &[
+            CUT,
+            EXTENDS,
+            "outcome 200 end_turn",
+            SOME_TEXT,
+            r#""end","turn":2,"reason":"end_turn""#,
+            TURN,
+            NEXT,
+            EXTENDS,
+        ],
+    );
+}
+
+#[test]
+fn the_provider_fails() {
+    let failed = r#""end","turn":2,"reason":"failed""#;
+    let cases = [
+        (End::Rejected(529), "outcome 529 -"),
+        (End::Rejected(429), "outcome 429 -"),
+        (End::Rejected(408), "outcome 408 -"),
+        (End::Unreachable { retryable: true }, "outcome none -"),
+        (End::Unreachable { retryable: false }, "outcome none -"),
+    ];
+    for (end, outcome) in cases {
+        row("failed").check(|stage| stage.end(end), &[outcome, failed, NO_REPLY, TURN, NEXT, EXTENDS]);
+    }
+}
+
+#[test]
+fn the_request_is_rejected() {
+    let rejected = r#""end","turn":2,"reason":"rejected""#;
+    for (status, back) in [(400, 6), (413, 6), (401, 4), (404, 4)] {
+        let (outcome, rewind) =
+            (format!("outcome {status} -"), format!(r#"^{back} "rewind","reason":"rejected""#));
+        row("4xx").check(
+            |stage| stage.end(End::Rejected(status)),
+            &[&outcome, &rewind, rejected, TURN, NEXT, BRANCHES],
+        );
+    }
+    for bare in [false, true] {
+        let row = row("4xx at once").first();
+        let row = if bare { row.bare() } else { row };
+        row.check(
+            |stage| stage.end(End::Rejected(400)),
+            &[
+                "outcome 400 -",
+                r#"^5 "rewind","reason":"rejected""#,
+                r#""end","turn":1,"reason":"rejected""#,
+                r#""turn","turn":2"#,
+                NEXT,
+                BRANCHES,
+            ],
+        );
+    }
+}
+
+#[test]
+fn results_are_rejected() {
+    let rejected = r#""end","turn":2,"reason":"rejected""#;
+    let call_and = |end: End| {
+        move |stage: &mut Stage| {
+            stage.end(End::Calls(1));
+            stage.give(0, "nine", false);
+            stage.end(end);
+        }
+    };
+    // What was sent is at fault: it is not sent again.
+    row("400 for results").check(
+        call_and(End::Rejected(400)),
+        &[
+            CALLED,
+            ONE_CALL,
+            RESULT_9,
+            r#""message","origin":"results","results":[13]"#,
+            EXTENDS,
+            "outcome 400 -",
+            r#"^5 "rewind","reason":"rejected""#,
+            rejected,
+            LEFT_OUT_9,
+            TURN,
+            r#""message","origin":"user","results":[19],"blocks":[{"type":"text","text":"Next."}]"#,
+            BRANCHES,
+        ],
+    );
+    // The key is at fault: the results are.
+    row("401 for results").check(
+        call_and(End::Rejected(401)),
+        &[
+            CALLED,
+            ONE_CALL,
+            RESULT_9,
+            r#""message","origin":"results","results":[13]"#,
+            EXTENDS,
+            "outcome 401 -",
+            r#"^4 "rewind","reason":"rejected""#,
+            rejected,
+            TURN,
+            r#""message","origin":"user","results":[13],"blocks":[{"type":"text","text":"Next."}]"#,
+            BRANCHES,
+        ],
+    );
+}
