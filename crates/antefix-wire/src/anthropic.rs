@@ -1,8 +1,8 @@
 //! A lenient view of an Anthropic Messages request.
 //!
-//! The view names what caching depends on (tools, system, messages, blocks, markers) and leaves the rest alone:
-//! every type carries its [`Node`], so unknown types and fields stay reachable and byte-identical. Fields and
-//! block types are those of the `anthropic` SDK 2.14.0 (November 2026) and of
+//! The view names what caching depends on (tools, system, messages, blocks, markers) and leaves the rest
+//! alone: every type carries its [`Node`], so unknown types and fields stay reachable and byte-identical.
+//! Fields and block types are those of the `anthropic` SDK 2.14.0 (November 2026) and of
 //! platform.claude.com/docs/en/build-with-claude/prompt-caching (September 2026).
 //!
 //! ```

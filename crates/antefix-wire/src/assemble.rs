@@ -65,8 +65,8 @@ pub struct Assembled {
     pub error: Option<(String, String)>,
     /// Events, blocks and deltas whose type is not known here, in order.
     pub unknown: Vec<String>,
-    /// The message's `diagnostics` as raw JSON, which [`Diagnosis`](crate::anthropic::Diagnosis) reads; `None` if
-    /// it was not given.
+    /// The message's `diagnostics` as raw JSON, which [`Diagnosis`](crate::anthropic::Diagnosis) reads;
+    /// `None` if it was not given.
     pub diagnostics: Option<String>,
     /// The `stop_details` of a refusal as raw JSON.
     pub stop_details: Option<String>,
@@ -122,8 +122,6 @@ pub struct Assembler {
     places: BTreeMap<u64, usize>,
     message: Assembled,
 }
-
-type Step = Result<Vec<Delta>, AssembleError>;
 
 impl Assembler {
     /// Makes an assembler for one response.
@@ -228,18 +226,15 @@ impl Assembler {
         let name = text(delta, "type").unwrap_or_default();
         match name.as_str() {
             "text_delta" => {
-                let value = part.string(delta, "text")?;
-                let text = block.text(value);
+                let text = block.text(part.string(delta, "text")?);
                 Ok(vec![Delta::Text { index, text }])
             }
             "thinking_delta" => {
-                let value = part.string(delta, "thinking")?;
-                let text = block.thinking(value);
+                let text = block.thinking(part.string(delta, "thinking")?);
                 Ok(vec![Delta::Thinking { index, text }])
             }
             "input_json_delta" => {
-                let value = part.string(delta, "partial_json")?;
-                let part = block.input(value);
+                let part = block.input(part.string(delta, "partial_json")?);
                 Ok(vec![Delta::InputJson { index, part }])
             }
             "signature_delta" => {
@@ -334,6 +329,8 @@ impl Assembler {
         self.blocks.get_mut(place).filter(|block| !block.stopped)
     }
 }
+
+type Step = Result<Vec<Delta>, AssembleError>;
 
 /// An event's JSON with the name that errors give it.
 struct Part<'a> {

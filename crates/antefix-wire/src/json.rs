@@ -1,4 +1,4 @@
-//! Spans of a JSON text: where each value starts and ends, found in one pass, with the bytes left as they are.
+//! Spans of a JSON text: where each value starts and ends, found in one pass; the bytes stay as they are.
 
 mod plain_run;
 mod scan;
@@ -42,6 +42,15 @@ pub(crate) struct Span {
 }
 
 /// A JSON text with the spans of its values.
+///
+/// ```
+/// use antefix_wire::json::{Body, Kind, Node};
+/// let body = Body::parse(*br#"{"max_tokens": 1.0e2, "stop": ["\u0041"]}"#)?;
+/// let limit = body.root().get("max_tokens").unwrap();
+/// assert_eq!((limit.kind(), limit.raw()), (Kind::Number, "1.0e2"));
+/// assert_eq!(body.root().pointer("/stop/0").and_then(Node::str).as_deref(), Some("A"));
+/// # Ok::<(), antefix_wire::json::ScanError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Body {
     text: String,
@@ -124,6 +133,7 @@ impl<'a> Node<'a> {
     /// The value's text as it was sent.
     pub fn raw(self) -> &'a str {
         let span = self.span();
+        // INVARIANT: the scan found the span in this very text, between two ASCII characters.
         &self.text[span.start as usize..span.end as usize]
     }
 
@@ -138,6 +148,7 @@ impl<'a> Node<'a> {
         if span.kind != Kind::String {
             return None;
         }
+        // INVARIANT: a string's span begins and ends with its quotes.
         let inner = &self.text[span.start as usize + 1..span.end as usize - 1];
         Some(if span.escaped { Cow::Owned(unescape(inner)) } else { Cow::Borrowed(inner) })
     }
@@ -197,6 +208,12 @@ impl<'a> Node<'a> {
             };
         }
         rest.is_empty().then_some(node)
+    }
+
+    /// The spans of this value and of all below it, in document order.
+    fn subtree(self) -> &'a [Span] {
+        // INVARIANT: the scan ends every subtree within the spans it wrote.
+        &self.spans[self.index..self.span().next as usize]
     }
 
     fn children(self, kind: Kind) -> Children<'a> {

@@ -80,6 +80,7 @@ pub fn splice(bytes: &[u8], edits: &[Edit]) -> Result<Vec<u8>, SpliceError> {
         if start < done {
             return Err(SpliceError::Overlap { index, start, earlier_end: done });
         }
+        // INVARIANT: `done <= start <= end <= bytes.len()`, as was checked above.
         out.extend_from_slice(&bytes[done..start]);
         out.extend_from_slice(&edit.bytes);
         done = end;

@@ -45,12 +45,6 @@ pub struct Parser {
     too_long: bool,
 }
 
-impl Default for Parser {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Parser {
     /// Makes a parser that accepts events of up to 32 MiB.
     pub fn new() -> Self {
@@ -155,6 +149,12 @@ impl Parser {
         if !self.too_long {
             events.extend(decode(block, is_first));
         }
+    }
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

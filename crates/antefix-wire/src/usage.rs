@@ -192,8 +192,9 @@ impl Iteration {
     }
 }
 
-/// Writes the usage object that `later` makes of `earlier`: members that `later` gives and that are not `null`
-/// take the place of the earlier ones, new ones follow; the raw counterpart of [`Usage::merge_cumulative`].
+/// Writes the usage object that `later` makes of `earlier`: members that `later` gives and that are not
+/// `null` take the place of the earlier ones, new ones follow; the raw counterpart of
+/// [`Usage::merge_cumulative`].
 pub fn merge_json(earlier: Node<'_>, later: Node<'_>) -> Vec<u8> {
     let mut out = vec![b'{'];
     let mut write = |key: Node<'_>, value: Node<'_>| {

@@ -49,8 +49,8 @@ impl<'a> Block<'a> {
         self.node.get("tool_use_id").or_else(|| self.node.get("id")).and_then(Node::str)
     }
 
-    /// The blocks inside the block's own `content`, such as those of a tool's result; a marker can stand there
-    /// too, for instance on a `tool_reference`. Content that is one object counts as one block.
+    /// The blocks inside the block's own `content`, such as those of a tool's result; a marker can stand
+    /// there too, for instance on a `tool_reference`. Content that is one object counts as one block.
     ///
     /// # Errors
     /// [`ViewError`] if the content is neither text nor blocks.
@@ -146,9 +146,9 @@ impl BlockKind {
 
     /// Whether a marker may stand on such a block: not on thinking, on a fallback boundary or on a listing.
     ///
-    /// Source: platform.claude.com/docs/en/build-with-claude/prompt-caching, September 2026, and the block types
-    /// of the `anthropic` SDK 2.14.0. An empty text and a system message with `clear_at` are refused as well,
-    /// which the kind alone does not tell. Unknown kinds count as not markable.
+    /// Source: platform.claude.com/docs/en/build-with-claude/prompt-caching, September 2026, and the block
+    /// types of the `anthropic` SDK 2.14.0. An empty text and a system message with `clear_at` are refused as
+    /// well, which the kind alone does not tell. Unknown kinds count as not markable.
     pub fn takes_marker(self) -> bool {
         !matches!(
             self,

@@ -1,7 +1,9 @@
 use crate::json::{Kind, Node};
 use crate::{ByteRange, Edit};
 
-/// How long a cache entry lives, counted from the start of the request that wrote or last read it.
+/// How long a cache entry is asked to live, as a `cache_control` spells it.
+///
+/// Rules and plans go by `antefix_models::Ttl`; this one is what is read from a request and written into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ttl {
     /// `5m`, the default.

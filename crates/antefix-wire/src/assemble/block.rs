@@ -1,5 +1,5 @@
 use crate::anthropic::BlockKind;
-use crate::json::{Body, Kind, Node, ScanError, compact, unescape, write_string};
+use crate::json::{Body, Kind, Node, compact, unescape, write_string};
 
 /// One block of an assembled message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl OpenBlock {
                 let complete = stopped && broken_input.is_none();
                 AssembledBlock { json, kind, complete, broken_input, unknown_deltas }
             }
-            // INVARIANT: the start is the raw text of a scanned value, so it scans again; kept as it is if not.
+            // INVARIANT: the start is the raw text of a scanned value, so it scans again.
             Err(_) => AssembledBlock {
                 json: self.start.into_bytes(),
                 kind,
@@ -118,8 +118,8 @@ impl OpenBlock {
             let streamed =
                 self.input.map(|escaped| unescape(&escaped)).filter(|text| !text.trim().is_empty());
             let input = match streamed.as_deref().map(object) {
-                Some(Ok(input)) => input,
-                Some(Err(_)) => {
+                Some(Some(input)) => input,
+                Some(None) => {
                     broken = streamed;
                     EMPTY_INPUT.to_owned()
                 }
@@ -142,10 +142,10 @@ fn started_input(start: Node<'_>) -> String {
     input.map_or_else(|| EMPTY_INPUT.to_owned(), compacted)
 }
 
-/// The object that a tool's streamed input makes, without white space; `Err(None)` if it is another value.
-fn object(text: &str) -> Result<String, Option<ScanError>> {
-    let body = Body::parse(text).map_err(Some)?;
-    if body.root().kind() == Kind::Object { Ok(compacted(body.root())) } else { Err(None) }
+/// The object that a tool's streamed input makes, without white space; `None` if it is no JSON object.
+fn object(text: &str) -> Option<String> {
+    let body = Body::parse(text).ok()?;
+    (body.root().kind() == Kind::Object).then(|| compacted(body.root()))
 }
 
 /// A string of the text that the block was started with and of what was streamed behind it.

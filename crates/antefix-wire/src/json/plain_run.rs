@@ -12,8 +12,8 @@ pub(super) fn plain_run(bytes: &[u8]) -> usize {
     words.len() * 8 + tail.iter().take_while(|&&byte| is_plain(byte)).count()
 }
 
-/// Marks the high bit of each byte that ends a run. The lowest mark is exact; a borrow out of it can only feign
-/// marks above.
+/// Marks the high bit of each byte that ends a run. The lowest mark is exact; a borrow out of it can only
+/// feign marks above.
 fn hits(word: u64) -> u64 {
     let quote = (word ^ (ONES * u64::from(b'"'))).wrapping_sub(ONES);
     let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);

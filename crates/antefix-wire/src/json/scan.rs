@@ -90,6 +90,8 @@ pub(super) fn scan(text: &str, limits: Limits) -> Result<Vec<Span>, ScanError> {
     Ok(scanner.spans)
 }
 
+type Step<T> = Result<T, ScanError>;
+
 struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -98,8 +100,6 @@ struct Scanner<'a> {
     open: Vec<u32>,
     limits: Limits,
 }
-
-type Step<T> = Result<T, ScanError>;
 
 impl Scanner<'_> {
     fn document(&mut self) -> Step<()> {
@@ -115,6 +115,7 @@ impl Scanner<'_> {
 
     /// Takes one step in an open container: its end, or its next item or member.
     fn continue_container(&mut self, container: usize) -> Step<()> {
+        // INVARIANT: `container` is the index of a span that was pushed when it was opened.
         let is_object = self.spans[container].kind == Kind::Object;
         let is_empty = self.spans.len() == container + 1;
         let close = if is_object { b'}' } else { b']' };
@@ -213,6 +214,7 @@ impl Scanner<'_> {
         let mut escaped = false;
         self.at += 1;
         loop {
+            // INVARIANT: `at` only moves past bytes that were looked at.
             self.at += plain_run(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => break,

@@ -1,10 +1,12 @@
 use super::{Kind, Node};
+use crate::ByteRange;
 
 /// Decodes the escapes of a string's inner text; a lone surrogate becomes U+FFFD.
 pub fn unescape(inner: &str) -> String {
     let mut out = String::with_capacity(inner.len());
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {
+        // INVARIANT: `at` was found in `rest`, and an escape ends on a character boundary within it.
         out.push_str(&rest[..at]);
         let (decoded, used) = escape(&rest[at..]);
         out.push(decoded);
@@ -31,6 +33,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
             0x00..=0x1f => b'u',
             _ => continue,
         };
+        // INVARIANT: `done` lies behind an earlier byte, and half a byte indexes 16 digits.
         out.extend_from_slice(&bytes[done..at]);
         out.extend_from_slice(&[b'\\', short]);
         if short == b'u' {
@@ -44,50 +47,21 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
 
 /// Writes a value without insignificant white space; strings, numbers and the order of keys stay as sent.
 pub fn compact(out: &mut Vec<u8>, node: Node<'_>) {
-    enum Task<'a> {
-        Value(Node<'a>),
-        Raw(&'static [u8]),
+    let bytes = node.text.as_bytes();
+    let ByteRange { start: mut at, end } = node.range();
+    for string in node.subtree().iter().filter(|span| span.kind == Kind::String) {
+        // INVARIANT: spans stand in document order, and those of a subtree lie within its value.
+        write_tokens(out, &bytes[at..string.start as usize]);
+        out.extend_from_slice(&bytes[string.start as usize..string.end as usize]);
+        at = string.end as usize;
     }
-    let mut tasks = vec![Task::Value(node)];
-    while let Some(task) = tasks.pop() {
-        let node = match task {
-            Task::Raw(bytes) => {
-                out.extend_from_slice(bytes);
-                continue;
-            }
-            Task::Value(node) => node,
-        };
-        match node.kind() {
-            Kind::Array => {
-                out.push(b'[');
-                let mut inner: Vec<_> = Vec::new();
-                for (index, item) in node.items().enumerate() {
-                    if index > 0 {
-                        inner.push(Task::Raw(b","));
-                    }
-                    inner.push(Task::Value(item));
-                }
-                inner.push(Task::Raw(b"]"));
-                tasks.extend(inner.into_iter().rev());
-            }
-            Kind::Object => {
-                out.push(b'{');
-                let mut inner: Vec<_> = Vec::new();
-                for (index, (key, value)) in node.members().enumerate() {
-                    if index > 0 {
-                        inner.push(Task::Raw(b","));
-                    }
-                    inner.extend([Task::Value(key), Task::Raw(b":"), Task::Value(value)]);
-                }
-                inner.push(Task::Raw(b"}"));
-                tasks.extend(inner.into_iter().rev());
-            }
-            _ => out.extend_from_slice(node.raw().as_bytes()),
-        }
-    }
+    write_tokens(out, &bytes[at..end]);
 }
 
-const HEX: &[u8; 16] = b"0123456789abcdef";
+/// Writes JSON text that holds no string without its white space.
+fn write_tokens(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend(text.iter().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')));
+}
 
 /// Decodes the escape at the start of `text` and says how many bytes it takes.
 fn escape(text: &str) -> (char, usize) {
@@ -117,3 +91,5 @@ fn unicode_escape(text: &str) -> (char, usize) {
     }
     (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
 }
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
