@@ -6,6 +6,7 @@ mod commands;
 mod environment;
 mod failure;
 mod folders;
+mod out;
 mod screen;
 mod setup;
 mod stream_json;

@@ -10,6 +10,7 @@ use antefix_session::record::EndReason;
 use antefix_wire::assemble::Delta;
 use antefix_wire::json::{Body, Kind, Node};
 
+use crate::out::say;
 use crate::text::{bar, efficiency, short};
 
 /// Shows a turn as it runs.
@@ -17,14 +18,17 @@ pub struct Screen {
     colour: bool,
     /// Text of the reply stands on the current line of standard output.
     open_line: bool,
-    /// Something was said in this block.
+    /// The model is thinking and that was said.
     in_thinking: bool,
+    /// The provider has no cache yet, so the first request is not expected to read one.
+    starts_cold: bool,
 }
 
 impl Screen {
     /// A screen; colour only where standard error is a terminal and colour is wanted.
-    pub fn new(colour: bool) -> Self {
-        Self { colour: colour && std::io::stderr().is_terminal(), open_line: false, in_thinking: false }
+    pub fn new(colour: bool, starts_cold: bool) -> Self {
+        let colour = colour && std::io::stderr().is_terminal();
+        Self { colour, open_line: false, in_thinking: false, starts_cold }
     }
 
     /// Shows one thing.
@@ -46,7 +50,7 @@ impl Screen {
             Delta::Text { text, .. } => {
                 let mut out = std::io::stdout().lock();
                 // A reader that has gone away does not stop the turn.
-                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                let _ = out.write_all(harmless(text).as_bytes()).and_then(|()| out.flush());
                 self.open_line = !text.ends_with('\n');
             }
             Delta::BlockStopped { .. } => {
@@ -82,21 +86,22 @@ impl Screen {
         let Some(counts) = report.counts else {
             return self.line(&self.dim("cache: the provider reported no usage"));
         };
-        let written = counts.write_5m.0 + counts.write_1h.0;
-        let dollars =
-            |cost: Option<Money>| cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"));
-        let (cost, total) = (dollars(report.cost), dollars(report.total_cost));
+        let dollars = |cost: Option<Money>| cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"));
+        let uncached = match counts.uncached.0 {
+            0 => String::new(),
+            uncached => format!(" · {} uncached", short(uncached)),
+        };
         let line = format!(
-            "cache {} read {} of {} input tokens · written {} · uncached {} · {cost} · session: read {}, {total}",
-            bar(&counts, 20),
+            "cache {} {} of {} read · {} written{uncached} · {} · session {}",
+            bar(&counts, 10),
             efficiency(&counts),
             short(counts.prompt().0),
-            short(written),
-            short(counts.uncached.0),
-            efficiency(&report.total),
+            short(counts.write_5m.0 + counts.write_1h.0),
+            dollars(report.cost),
+            dollars(report.total_cost),
         );
         self.line(&self.dim(&line));
-        if let Some(warning) = report.warning() {
+        if let Some(warning) = report.warning().filter(|_| !std::mem::take(&mut self.starts_cold)) {
             self.line(&self.yellow(&format!("! {warning}")));
         }
     }
@@ -114,7 +119,7 @@ impl Screen {
 
     fn end_line(&mut self) {
         if std::mem::take(&mut self.open_line) {
-            println!();
+            say!();
         }
     }
 
@@ -167,9 +172,13 @@ fn value_text(value: Node<'_>) -> String {
 }
 
 fn outcome(text: &str) -> String {
-    let lines = text.lines().count();
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
-    let more = if lines > 1 { format!(" (+{} lines)", lines - 1) } else { String::new() };
+    let mut shown = text.lines().filter(|line| !line.trim().is_empty() && *line != "[exit code 0]");
+    let first = shown.next().unwrap_or("");
+    let more = match shown.count() {
+        0 => String::new(),
+        1 => " (+1 line)".to_owned(),
+        lines => format!(" (+{lines} lines)"),
+    };
     format!("{}{more}", one_line(first.trim(), 100))
 }
 
@@ -189,6 +198,19 @@ pub fn one_line(text: &str, limit: usize) -> String {
         }
     }
     out
+}
+
+/// The text without what a terminal would obey: control characters, but for line ends and tabs, are shown.
+pub fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
+    let obeyed = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
+    if !text.contains(obeyed) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        if obeyed(letter) { out.extend(letter.escape_debug()) } else { out.push(letter) }
+    }
+    out.into()
 }
 
 fn seconds(milliseconds: u64) -> String {

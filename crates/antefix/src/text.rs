@@ -3,20 +3,16 @@
 use antefix_models::Counts;
 use antefix_session::event::efficiency_permille;
 
-/// A number of tokens or bytes in at most four places: 950, 4.1k, 507k, 1.2M.
+/// A number in at most five places, rounded: 950, 9,950, 12.3k, 507k, 1.25M.
 pub fn short(number: u64) -> String {
     let scaled = |unit: u64, letter: char| {
-        let tenths = number / (unit / 10);
-        if tenths < 100 {
-            format!("{}.{}{letter}", tenths / 10, tenths % 10)
-        } else {
-            format!("{}{letter}", tenths / 10)
-        }
+        let tenths = (number + unit / 20) / (unit / 10);
+        if tenths < 1000 { format!("{}.{}{letter}", tenths / 10, tenths % 10) } else { format!("{}{letter}", (tenths + 5) / 10) }
     };
     match number {
-        0..=999 => number.to_string(),
-        1_000..=999_999 => scaled(1_000, 'k'),
-        1_000_000..=999_999_999 => scaled(1_000_000, 'M'),
+        0..=9_999 => grouped(number),
+        10_000..=999_499 => scaled(1_000, 'k'),
+        999_500..=999_499_999 => scaled(1_000_000, 'M'),
         _ => scaled(1_000_000_000, 'G'),
     }
 }
@@ -40,17 +36,22 @@ pub fn efficiency(counts: &Counts) -> String {
         .map_or_else(|| "–".to_owned(), |permille| format!("{}.{} %", permille / 10, permille % 10))
 }
 
-/// A bar of `width` cells: read, written, uncached, in this order.
+/// A bar of `width` cells: read, written, uncached, in this order. What is not nothing has a cell.
 pub fn bar(counts: &Counts, width: u64) -> String {
     let total = counts.prompt().0;
     if total == 0 {
         return "·".repeat(width as usize);
     }
-    let cells = |tokens: u64| (tokens * width + total / 2) / total;
-    let read = cells(counts.read.0).min(width);
-    let uncached = cells(counts.uncached.0).min(width - read);
-    let written = width - read - uncached;
-    format!("{}{}{}", "█".repeat(read as usize), "▓".repeat(written as usize), "░".repeat(uncached as usize))
+    let written = counts.write_5m.0 + counts.write_1h.0;
+    let cells = |tokens: u64| ((tokens * width + total / 2) / total).max(u64::from(tokens > 0));
+    let uncached = cells(counts.uncached.0).min(width);
+    let written = cells(written).min(width - uncached);
+    let read = width - written - uncached;
+    // A read too small for the bar still shows, at the cost of the widest other part.
+    let shift = u64::from(read == 0 && counts.read.0 > 0);
+    let (written, uncached) = if written >= uncached { (written - shift, uncached) } else { (written, uncached - shift) };
+    let cell = |letter: &str, count: u64| letter.repeat(count as usize);
+    format!("{}{}{}", cell("█", read + shift), cell("▓", written), cell("░", uncached))
 }
 
 #[cfg(test)]
@@ -64,11 +65,13 @@ mod tests {
         for (number, short_form, grouped_form) in [
             (0, "0", "0"),
             (999, "999", "999"),
-            (1000, "1.0k", "1,000"),
-            (4_149, "4.1k", "4,149"),
-            (12_345, "12k", "12,345"),
-            (999_999, "999k", "999,999"),
-            (1_250_000, "1.2M", "1,250,000"),
+            (9_999, "9,999", "9,999"),
+            (12_345, "12.3k", "12,345"),
+            (99_960, "100k", "99,960"),
+            (507_499, "507k", "507,499"),
+            (999_499, "999k", "999,499"),
+            (999_999, "1.0M", "999,999"),
+            (1_250_000, "1.3M", "1,250,000"),
             (2_000_000_000, "2.0G", "2,000,000,000"),
         ] {
             assert_eq!((short(number).as_str(), grouped(number).as_str()), (short_form, grouped_form));
@@ -83,7 +86,9 @@ mod tests {
             (50, 50, 0, "█████▓▓▓▓▓"),
             (0, 0, 7, "░░░░░░░░░░"),
             (80, 10, 10, "████████▓░"),
-            (999, 1, 0, "██████████"),
+            (999, 1, 0, "█████████▓"),
+            (1, 999, 1, "█▓▓▓▓▓▓▓▓░"),
+            (1, 0, 999, "█░░░░░░░░░"),
         ] {
             let counts = Counts {
                 read: Tokens(read),

@@ -19,6 +19,7 @@ use antefix_sim::{Config, Script, Simulator};
 use crate::cli::DemoArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::out::say;
 
 /// What the user says, each time to a new process.
 const PROMPTS: [&str; 4] = [
@@ -67,7 +68,7 @@ pub fn demo(args: &DemoArgs, environment: &Environment) -> Result<ExitCode, Fail
     let outcome = read_back(&place.state())?;
     let done = project::is_mended(&place.project());
     if args.json {
-        println!("{}", table::json(&outcome.session, &outcome.conversation, &outcome.report));
+        say!("{}", table::json(&outcome.session, &outcome.conversation, &outcome.report));
     } else {
         let colour = environment.colour && std::io::stdout().is_terminal();
         table::print(&outcome.session, &outcome.conversation, &outcome.report, colour);
@@ -75,7 +76,7 @@ pub fn demo(args: &DemoArgs, environment: &Environment) -> Result<ExitCode, Fail
             trace::print(&outcome.conversation);
         }
         if place.keep {
-            println!("\nkept: {}", place.root.display());
+            say!("\nkept: {}", place.root.display());
         }
     }
     if !done {

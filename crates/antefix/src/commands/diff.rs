@@ -8,6 +8,7 @@ use antefix_wire::json::Body;
 use crate::cli::DiffArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::out::say;
 use crate::stream_json::{Object, SCHEMA_VERSION};
 
 /// `antefix diff`
@@ -15,7 +16,7 @@ pub fn diff(args: &DiffArgs, environment: &Environment) -> Result<ExitCode, Fail
     let (earlier, later) = (body(&args.earlier)?, body(&args.later)?);
     let found = first_difference(&earlier, &later).map_err(Failure::usage)?;
     if args.json {
-        println!("{}", json(found.as_ref()));
+        say!("{}", json(found.as_ref()));
     } else {
         print(found.as_ref(), environment.colour && std::io::stdout().is_terminal());
     }
@@ -38,7 +39,7 @@ fn print(found: Option<&Difference>, colour: bool) {
         if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     };
     let Some(found) = found else {
-        return println!(
+        return say!(
             "no difference: the later request extends the earlier one, byte for byte but for markers"
         );
     };
@@ -47,12 +48,12 @@ fn print(found: Option<&Difference>, colour: bool) {
         Side::Earlier => " (in the earlier request)",
         Side::Later => "",
     };
-    println!("{}{offset}{side}: {}", paint("1", &found.pointer), words(found));
+    say!("{}{offset}{side}: {}", paint("1", &found.pointer), words(found));
     if let Some(text) = &found.earlier {
-        println!("{}", paint("31", &format!("- {text}")));
+        say!("{}", paint("31", &format!("- {text}")));
     }
     if let Some(text) = &found.later {
-        println!("{}", paint("32", &format!("+ {text}")));
+        say!("{}", paint("32", &format!("+ {text}")));
     }
 }
 

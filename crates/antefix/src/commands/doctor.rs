@@ -4,6 +4,7 @@ use antefix_runtime::store::Sessions;
 
 use crate::cli::DoctorArgs;
 use crate::environment::Environment;
+use crate::out::say;
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
 
 /// One thing that was looked at.
@@ -25,11 +26,11 @@ pub fn doctor(args: &DoctorArgs, environment: &Environment) -> ExitCode {
         let mut object = Object::new();
         object.number("schema_version", SCHEMA_VERSION).text("version", env!("CARGO_PKG_VERSION"));
         object.raw("checks", &array(rows));
-        println!("{}", object.close());
+        say!("{}", object.close());
     } else {
-        println!("antefix {}", env!("CARGO_PKG_VERSION"));
+        say!("antefix {}", env!("CARGO_PKG_VERSION"));
         for check in &checks {
-            println!("{} {:<10} {}", if check.ok { "✓" } else { "✗" }, check.name, check.text);
+            say!("{} {:<10} {}", if check.ok { "✓" } else { "✗" }, check.name, check.text);
         }
     }
     ExitCode::from(u8::from(checks.iter().any(|check| !check.ok)))

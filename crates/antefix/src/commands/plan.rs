@@ -9,6 +9,7 @@ use antefix_wire::anthropic::{Request, Ttl as WireTtl};
 use super::diff::body;
 use crate::cli::PlanArgs;
 use crate::failure::Failure;
+use crate::out::say;
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
 
 /// `antefix plan`
@@ -42,14 +43,14 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
         head_ttl: Ttl::FiveMinutes,
     });
     if args.json {
-        println!("{}", json(&positions, &segments, &plan));
+        say!("{}", json(&positions, &segments, &plan));
         return Ok(ExitCode::SUCCESS);
     }
-    println!("model {}  {} positions  tokens estimated at 3.5 bytes each", rules.id, positions.len());
+    say!("model {}  {} positions  tokens estimated at 3.5 bytes each", rules.id, positions.len());
     for (index, (position, segment)) in positions.iter().zip(&segments).enumerate() {
         let planned = plan.markers.iter().any(|marker| marker.position == index);
         let set = position.marker.is_some();
-        println!(
+        say!(
             "{index:>4}  {:<28} {:<18} {:>8} tokens  {}{}",
             position.pointer(),
             kind(position.kind),
@@ -59,10 +60,10 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
         );
     }
     for note in &rules.notes {
-        println!("note: {note}");
+        say!("note: {note}");
     }
     for note in &plan.notes {
-        println!("note: {note:?}");
+        say!("note: {note:?}");
     }
     Ok(ExitCode::SUCCESS)
 }

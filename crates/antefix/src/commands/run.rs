@@ -26,7 +26,7 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let blocks = prompt(args)?;
     let Setup { mut agent, notices, simulator } = setup(args, environment).await?;
-    let mut reporter = Reporter::new(args.output, environment.colour);
+    let mut reporter = Reporter::new(args.output, environment.colour, simulator.is_some());
     let session_id = agent.session().conversation().header().session.clone();
     reporter.begin(&session_id, &notices);
     let (interrupt, mut interrupts) = mpsc::unbounded_channel();
@@ -89,9 +89,9 @@ enum Reporter {
 }
 
 impl Reporter {
-    fn new(output: Output, colour: bool) -> Self {
+    fn new(output: Output, colour: bool, starts_cold: bool) -> Self {
         match output {
-            Output::Text => Self::Text(Screen::new(colour)),
+            Output::Text => Self::Text(Screen::new(colour, starts_cold)),
             Output::Json => Self::Json { requests: Vec::new(), text: String::new(), calls: 0 },
             Output::StreamJson => Self::StreamJson(EventWriter::default()),
         }

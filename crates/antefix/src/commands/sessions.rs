@@ -10,6 +10,7 @@ use crate::cli::{SessionsAction, SessionsArgs};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
+use crate::out::say;
 use crate::screen::{describe, one_line};
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money, relation_word, write_counts};
 use crate::text::{efficiency, grouped, short};
@@ -30,7 +31,7 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
         let rows = list.iter().map(summary_json);
         let mut object = Object::new();
         object.number("schema_version", SCHEMA_VERSION).raw("sessions", &array(rows));
-        println!("{}", object.close());
+        say!("{}", object.close());
     } else if list.is_empty() {
         eprintln!(
             "no sessions{}",
@@ -38,7 +39,7 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
         );
     } else {
         for summary in &list {
-            println!(
+            say!(
                 "{}  {}  {:>6}  {}",
                 summary.id,
                 when(summary.updated_at_ms),
@@ -72,27 +73,27 @@ fn when(at: u64) -> String {
 
 fn show(conversation: &Conversation, json: bool) {
     if json {
-        println!("{}", conversation_json(conversation));
+        say!("{}", conversation_json(conversation));
         return;
     }
     let header = conversation.header();
-    println!("session {}  {}  begun {}", header.session, header.cwd, when(header.created.0));
+    say!("session {}  {}  begun {}", header.session, header.cwd, when(header.created.0));
     if let Some((from, record)) = &header.forked_from {
-        println!("forked from {from} at record {}", record.0);
+        say!("forked from {from} at record {}", record.0);
     }
     if let Some(lane) = conversation.lane() {
         let spec = lane.spec();
         let cache = spec.cache.map_or("off", antefix_models::Ttl::text);
-        println!(
+        say!(
             "model {}  cache {cache}  head {} bytes, {} positions",
             spec.model,
             lane.head().len(),
             lane.positions()
         );
     }
-    println!("\nconversation");
+    say!("\nconversation");
     conversation.path().for_each(print_message);
-    println!("\nrequests");
+    say!("\nrequests");
     let mut total = Spend::default();
     for attempt in conversation.attempts() {
         let spend = spend_of(conversation, attempt);
@@ -104,7 +105,7 @@ fn show(conversation: &Conversation, json: bool) {
             },
         );
         let record = &attempt.attempt;
-        println!(
+        say!(
             "{:>4}  turn {:<3} {:<9} {:>9} bytes  {status:<11} read {:>8} written {:>7} uncached {:>6}  {}",
             record.attempt.0,
             attempt.turn,
@@ -117,7 +118,7 @@ fn show(conversation: &Conversation, json: bool) {
         );
     }
     let cost = total.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| cost.to_string());
-    println!(
+    say!(
         "\nread {} of {} input tokens, {cost}",
         efficiency(&total.counts),
         grouped(total.counts.prompt().0)
@@ -131,9 +132,9 @@ fn spend_of(conversation: &Conversation, attempt: &antefix_session::conversation
 
 fn print_message(message: &Message) {
     let who = message.origin().word();
-    println!("{:>4}  {who:<10} {}", message.turn(), one_line(&text_of(message), 120));
+    say!("{:>4}  {who:<10} {}", message.turn(), one_line(&text_of(message), 120));
     for call in message.calls() {
-        println!("{:>4}  {:<10} → {}", "", "", describe(call));
+        say!("{:>4}  {:<10} → {}", "", "", describe(call));
     }
 }
 

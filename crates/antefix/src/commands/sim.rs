@@ -5,6 +5,7 @@ use antefix_sim::{Config, Script, Simulator};
 
 use crate::cli::{ClockArg, Profile, SimArgs};
 use crate::failure::Failure;
+use crate::out::say;
 
 /// `antefix sim`
 pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
@@ -35,7 +36,7 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
         let server = SimServer::start(options, simulator)
             .await
             .map_err(|error| Failure::failed(format!("cannot listen on 127.0.0.1:{}: {error}", args.port)))?;
-        println!("{}", server.base_url());
+        say!("{}", server.base_url());
         eprintln!(
             "a simulator of the Messages API and its prompt cache; it answers from a script, not with a model"
         );

@@ -7,6 +7,7 @@ use crate::cli::VerifyArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
+use crate::out::say;
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
 use crate::text::{grouped, short};
 
@@ -33,7 +34,7 @@ pub fn verify(args: &VerifyArgs, environment: &Environment) -> Result<ExitCode, 
         Err(error) => broken(error.to_string()),
     };
     if args.json {
-        println!("{}", render_json(id.as_str(), &report, &notes));
+        say!("{}", render_json(id.as_str(), &report, &notes));
     } else {
         print_text(id.as_str(), &report, &notes);
     }
@@ -49,10 +50,10 @@ fn print_text(id: &str, report: &Report, notes: &[String]) {
         eprintln!("note: {note}");
     }
     for finding in &report.findings {
-        println!("✗ record {}: {}", finding.record, finding.text);
+        say!("✗ record {}: {}", finding.record, finding.text);
     }
     if report.is_ok() {
-        println!(
+        say!(
             "✓ session {id}: {} of {} request bodies rebuilt byte for byte ({} bytes); {} extend, {} branch as planned{}",
             grouped(report.requests),
             grouped(report.requests),

@@ -3,6 +3,7 @@ use antefix_session::conversation::{Attempt, Conversation};
 use antefix_session::spend::{date, spend};
 use antefix_session::verify::Report;
 
+use crate::out::say;
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money, write_counts};
 use crate::text::{bar, efficiency, grouped};
 
@@ -42,13 +43,13 @@ impl Row {
 pub fn print(session: &str, conversation: &Conversation, report: &Report, colour: bool) {
     let rows = rows(conversation);
     let heavy = |text: &str| if colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() };
-    println!("\n{}", heavy("input tokens by request (█ read  ▓ written  ░ uncached)"));
-    println!(
+    say!("\n{}", heavy("input tokens by request (█ read  ▓ written  ░ uncached)"));
+    say!(
         "{:>3} {:>7}  {:<20} {:>8} {:>8} {:>8} {:>7}  {:>7}  {:>11}  {:>15}",
         "n", "process", "", "read", "written", "uncached", "output", "read %", "cost", "if byte 1 moved"
     );
     for row in &rows {
-        println!(
+        say!(
             "{:>3} {:>7}  {:<20} {:>8} {:>8} {:>8} {:>7}  {:>7}  {:>11}  {:>15}",
             row.n,
             row.process,
@@ -64,15 +65,15 @@ pub fn print(session: &str, conversation: &Conversation, report: &Report, colour
     }
     summary(&rows);
     if report.is_ok() {
-        println!(
+        say!(
             "verify: {} of {} request bodies rebuilt byte for byte; {} extend what was sent before",
             report.requests, report.requests, report.extends
         );
     }
     for finding in &report.findings {
-        println!("verify: record {}: {}", finding.record, finding.text);
+        say!("verify: record {}: {}", finding.record, finding.text);
     }
-    println!("session {session}");
+    say!("session {session}");
 }
 
 fn summary(rows: &[Row]) {
@@ -85,19 +86,19 @@ fn summary(rows: &[Row]) {
     });
     let per_round =
         rows.iter().skip(1).map(|row| row.fresh).sum::<u64>() / (rows.len() as u64).saturating_sub(1).max(1);
-    println!(
+    say!(
         "\nprefix kept: {} of all input tokens were read from the cache; growth: {} new tokens a request",
         efficiency(&total),
         grouped(per_round)
     );
     let input = sum(rows, Row::input_cost);
-    println!(
+    say!(
         "input cost {}; at best {}; had one byte at the front changed in each request: {}",
         dollars(input),
         dollars(sum(rows, Row::perfect_cost)),
         dollars(sum(rows, Row::broken_cost)),
     );
-    println!("(a simulator's tokens at the list prices of {})", super::MODEL);
+    say!("(a simulator's tokens at the list prices of {})", super::MODEL);
 }
 
 /// The bill of the demo as JSON.

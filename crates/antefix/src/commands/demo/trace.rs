@@ -1,20 +1,21 @@
 use antefix_session::conversation::{Conversation, Message};
 
+use crate::out::say;
 use crate::screen::describe;
 
 /// Prints the steps of the first turn: assemble, call, parse, run, append, until an answer ends it.
 pub fn print(conversation: &Conversation) {
     let messages: Vec<&Message> = conversation.path().filter(|message| message.turn() == 1).collect();
-    println!("\nthe task, step by step (assemble → call → parse → run tools → append)");
+    say!("\nthe task, step by step (assemble → call → parse → run tools → append)");
     let mut step = 0;
     let mut say = |text: String| {
         step += 1;
-        println!("{step:>4}  {text}");
+        say!("{step:>4}  {text}");
     };
     let answers = messages.iter().enumerate().filter(|(_, message)| !message.is_user());
     for (round, (index, message)) in answers.enumerate() {
         let calls = message.calls();
-        println!("round {}", round + 1);
+        say!("round {}", round + 1);
         say(format!("assemble   {index} message{} in the body", if index == 1 { "" } else { "s" }));
         if calls.is_empty() {
             say("call       the reply ends the turn".to_owned());
