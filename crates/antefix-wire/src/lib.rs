@@ -9,6 +9,7 @@
 //! | [`anthropic`] | a view of a Messages request that owns nothing, and the edits that set and take off markers |
 //! | [`sse`] | the events of a response, however it was cut |
 //! | [`assemble`] | those events as the message that is sent back in the next request |
+//! | [`openai`] | a view of Chat Completions and Responses requests, in the terms of the one above |
 //! | [`usage`] | what the request read from, wrote to and left out of the cache |
 //!
 //! Reading is lenient: unknown members, block types and events are kept and stay reachable.
@@ -32,6 +33,7 @@
 pub mod anthropic;
 pub mod assemble;
 pub mod json;
+pub mod openai;
 mod range;
 mod splice;
 pub mod sse;
