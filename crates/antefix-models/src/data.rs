@@ -1,5 +1,6 @@
-//! Reads the data files: the part of TOML they use, strictly. Array-of-table headers, and keys with a text, a whole
-//! number, a flag, a date, or a one-line list of texts. No escapes; anything else is an error with its line.
+//! Reads the data files: the part of TOML they use, strictly. Array-of-table headers, and keys with a text, a
+//! whole number, a flag, a date, or a one-line list of texts. No escapes; anything else is an error with its
+//! line.
 
 use jiff::civil::Date;
 use thiserror::Error;

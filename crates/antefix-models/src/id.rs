@@ -3,8 +3,9 @@
 use crate::Platform;
 use crate::registry::{Model, registry};
 
-/// The model that `text` names on `platform`. Ids are compared exactly, after the parts only a platform adds are
-/// taken off: a vendor prefix and version on Bedrock, `@version` on Google Cloud, a snapshot date anywhere.
+/// The model that `text` names on `platform`. Ids are compared exactly, after the parts only a platform adds
+/// are taken off: a vendor prefix and version on Bedrock, `@version` on Google Cloud, a snapshot date
+/// anywhere.
 ///
 /// Source: the model tables of platform.claude.com/docs/en/models/overview, October 2026.
 pub(crate) fn find(platform: Platform, text: &str) -> Option<&'static Model> {

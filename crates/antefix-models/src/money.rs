@@ -29,12 +29,15 @@ impl Money {
         let part = format!("{part:012}");
         format!("{sign}{whole}.{}", part.trim_end_matches('0'))
     }
-}
 
-/// A text that is no amount of dollars.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected dollars as a decimal with at most 12 digits behind the point, such as `0.50`")]
-pub struct MoneyError;
+    /// The amount to that many digits behind the point, half away from zero.
+    fn rounded(self, digits: usize) -> Self {
+        let spare = DIGITS.saturating_sub(u32::try_from(digits).unwrap_or(DIGITS));
+        let step = 10i128.pow(spare);
+        let half = if self.0 < 0 { -step / 2 } else { step / 2 };
+        Self(self.0.saturating_add(half) / step * step)
+    }
+}
 
 impl std::str::FromStr for Money {
     type Err = MoneyError;
@@ -52,8 +55,8 @@ impl std::str::FromStr for Money {
 }
 
 impl fmt::Display for Money {
-    /// `$1.2345`: the exact amount, with at least two digits behind the point. A precision (`{:.4}`) rounds to
-    /// that many digits, half away from zero.
+    /// `$1.2345`: the exact amount, with at least two digits behind the point. A precision (`{:.4}`) rounds
+    /// to that many digits, half away from zero.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = formatter.precision();
         let shown = digits.map_or(*self, |digits| self.rounded(digits));
@@ -63,17 +66,6 @@ impl fmt::Display for Money {
         let width = digits.unwrap_or(2);
         let point = if width == 0 && part.is_empty() { "" } else { "." };
         write!(formatter, "{sign}${whole}{point}{part:0<width$}")
-    }
-}
-
-impl Money {
-    fn rounded(self, digits: usize) -> Self {
-        let Some(step) = u32::try_from(digits).ok().filter(|digits| *digits < 12).map(|d| 10i128.pow(12 - d))
-        else {
-            return self;
-        };
-        let half = if self.0 < 0 { -step / 2 } else { step / 2 };
-        Self(self.0.saturating_add(half) / step * step)
     }
 }
 
@@ -125,6 +117,11 @@ impl<'a> Sum<&'a Money> for Money {
     }
 }
 
+/// A text that is no amount of dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected dollars as a decimal with at most 12 digits behind the point, such as `0.50`")]
+pub struct MoneyError;
+
 /// A price in 1e-12 US dollars per token: $1 per million tokens is 1,000,000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Price(pub u64);
@@ -140,7 +137,8 @@ impl Mul<Tokens> for Price {
     type Output = Money;
 
     fn mul(self, tokens: Tokens) -> Money {
-        // Two 64-bit factors fit in 128 bits, sign included, as long as both are below 2^63; no bill comes near.
+        // Two 64-bit factors fit in 128 bits, sign included, as long as both are below 2^63; no bill comes
+        // near.
         Money(i128::from(self.0).saturating_mul(i128::from(tokens.0)))
     }
 }
@@ -151,6 +149,9 @@ impl fmt::Display for Price {
         write!(formatter, "{}/MTok", Money(i128::from(self.0) * 1_000_000))
     }
 }
+
+/// Digits behind the point that an amount can hold.
+const DIGITS: u32 = 12;
 
 #[cfg(test)]
 mod tests {

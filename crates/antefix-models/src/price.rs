@@ -43,8 +43,8 @@ impl Prices {
         }
     }
 
-    /// Every price at `percent` of itself; `None` if that is not a whole number of 1e-12 dollars, which no listed
-    /// price and modifier give.
+    /// Every price at `percent` of itself; `None` if that is not a whole number of 1e-12 dollars, which no
+    /// listed price and modifier give.
     fn times(self, percent: u64) -> Option<Self> {
         let scale = |price: Price| {
             let scaled = u128::from(price.0) * u128::from(percent);
@@ -59,13 +59,14 @@ impl Prices {
         })
     }
 
-    /// How many later reads make a write with that lifetime cheaper than sending the tokens uncached each time.
-    /// `None` if a read is no cheaper than plain input.
+    /// How many later reads make a write with that lifetime cheaper than sending the tokens uncached each
+    /// time. `None` if a read is no cheaper than plain input.
     ///
     /// ```
     /// # use antefix_models::{Modifiers, Platform, Tokens, Ttl, price};
     /// # let day = jiff::civil::date(2026, 11, 1);
-    /// let prices = price(Platform::Anthropic, "claude-opus-5", day, Modifiers::default(), Tokens(50_000)).unwrap();
+    /// # let prompt = Tokens(50_000);
+    /// let prices = price(Platform::Anthropic, "claude-opus-5", day, Modifiers::default(), prompt).unwrap();
     /// assert_eq!(prices.break_even_reads(Ttl::FiveMinutes), Some(1));
     /// assert_eq!(prices.break_even_reads(Ttl::OneHour), Some(2));
     /// ```
@@ -126,8 +127,8 @@ impl Breakdown {
 }
 
 /// The prices of `model` on the day `on` for a request whose whole input is `prompt` tokens. `None` means
-/// unpriced, which is not free: an unknown model, a server of unknown prices, or a modifier that does not exist for
-/// the model on that platform and day.
+/// unpriced, which is not free: an unknown model, a server of unknown prices, or a modifier that does not
+/// exist for the model on that platform and day.
 pub fn price(
     platform: Platform,
     model: &str,

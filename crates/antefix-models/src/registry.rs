@@ -104,13 +104,6 @@ pub(crate) struct Registry {
     pub fast: Vec<FastRow>,
 }
 
-/// The rows of the embedded files. A test holds them to be readable; were they not, every model would be unknown
-/// and unpriced.
-pub(crate) fn registry() -> &'static Registry {
-    static REGISTRY: OnceLock<Registry> = OnceLock::new();
-    REGISTRY.get_or_init(|| Registry::read().unwrap_or_default())
-}
-
 impl Registry {
     pub(crate) fn read() -> Result<Self, DataError> {
         let mut registry = Self::default();
@@ -132,6 +125,13 @@ impl Registry {
         }
         row.finish()
     }
+}
+
+/// The rows of the embedded files. A test holds them to be readable; were they not, every model would be
+/// unknown and unpriced.
+pub(crate) fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(|| Registry::read().unwrap_or_default())
 }
 
 fn model(row: &mut Row) -> Result<Model, DataError> {

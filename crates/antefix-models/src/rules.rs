@@ -51,8 +51,8 @@ pub struct Rules {
     pub notes: Vec<String>,
 }
 
-/// Where the shortest prefix that is kept lies. Sources may disagree: between `below` and `sure` nothing can be
-/// said, and a prefix there that was not read is no break.
+/// Where the shortest prefix that is kept lies. Sources may disagree: between `below` and `sure` nothing can
+/// be said, and a prefix there that was not read is no break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Minimum {
     /// A shorter prefix is surely not kept.
@@ -61,6 +61,20 @@ pub struct Minimum {
     pub sure: Tokens,
     /// The documented value in force.
     pub stated: Tokens,
+}
+
+impl Minimum {
+    /// Where a prefix of `tokens` falls. What counts is the whole prefix up to the marker, not the marked
+    /// block.
+    pub fn reach(&self, tokens: Tokens) -> Reach {
+        if tokens < self.below {
+            Reach::Below
+        } else if tokens < self.sure {
+            Reach::Grey
+        } else {
+            Reach::Sure
+        }
+    }
 }
 
 /// Whether a prefix is long enough to be kept.
@@ -72,19 +86,6 @@ pub enum Reach {
     Grey,
     /// Surely long enough.
     Sure,
-}
-
-impl Minimum {
-    /// Where a prefix of `tokens` falls. What counts is the whole prefix up to the marker, not the marked block.
-    pub fn reach(&self, tokens: Tokens) -> Reach {
-        if tokens < self.below {
-            Reach::Below
-        } else if tokens < self.sure {
-            Reach::Grey
-        } else {
-            Reach::Sure
-        }
-    }
 }
 
 /// How far a marker searches backwards for an entry an earlier request wrote.
@@ -196,8 +197,8 @@ pub fn model_ids() -> impl Iterator<Item = &'static str> {
     registry().models.iter().map(|model| model.id)
 }
 
-/// What differs on Bedrock for single models. The integration for Opus 4.6 and earlier answers 400 to the automatic
-/// marker.
+/// What differs on Bedrock for single models. The integration for Opus 4.6 and earlier answers 400 to the
+/// automatic marker.
 fn on_bedrock(rules: &mut Rules, model: &Model) {
     if let Some(stated) = model.minimum_on_bedrock {
         rules.minimum.stated = stated;

@@ -15,7 +15,8 @@ pub fn models_table() -> String {
 
 fn models() -> String {
     let mut page = String::from(
-        "## Models\n\n| model | shortest prefix | window | output | thinking kept | bound | in-band system / tools / effort | \
+        "## Models\n\n| model | shortest prefix | window | output | thinking kept | bound | \
+         in-band system / tools / effort | \
          tool prompt auto / any | retires |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for model in &registry().models {
@@ -43,7 +44,8 @@ fn models() -> String {
 
 fn platforms() -> String {
     let mut page = String::from(
-        "## Platforms\n\n| platform | lookback | runs are one position | markers | 1 h | automatic marker | diagnostics | \
+        "## Platforms\n\n| platform | lookback | runs are one position | markers | 1 h | \
+         automatic marker | diagnostics | \
          in-band system / tools / effort / clear_at | batch | US only | regional | fast mode |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
@@ -87,8 +89,9 @@ fn platform_cells(row: &PlatformRow) -> [String; 12] {
 
 fn prices() -> String {
     let mut page = String::from(
-        "## Prices\n\nUS dollars per million tokens. A row with a prompt length holds for the whole request. A platform called \
-         `compatible` has no prices.\n\n| model | days | prompt | input | write 5 m | write 1 h | read | output | read / input | source | read on |\n\
+        "## Prices\n\nUS dollars per million tokens. A row with a prompt length holds for the whole request. \
+         A platform called `compatible` has no prices.\n\n| model | days | prompt | input | write 5 m | \
+         write 1 h | read | output | read / input | source | read on |\n\
          |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for price in &registry().prices {
@@ -126,7 +129,8 @@ fn notes() -> String {
     let unknown = rules(Platform::Anthropic, "");
     let _ = writeln!(
         page,
-        "- an unknown model: shortest prefix {} to {}, window {}, thinking of the last turn kept, bound, no price.",
+        "- an unknown model: shortest prefix {} to {}, window {}, thinking of the last turn kept, bound, \
+         no price.",
         unknown.minimum.below, unknown.minimum.sure, unknown.context_window
     );
     page
@@ -191,11 +195,11 @@ fn days(days: Days) -> String {
     }
 }
 
-const INTRODUCTION: &str = "# Models\n\nWhat the data of `antefix-models` says about each model and platform. Generated: \
-`cargo run -p antefix-models --example models_table > docs/models.md`.\n\n\
-`?` means that no source says; nothing relies on it. A range behind a shortest prefix spans what sources claim: in it, a \
-prefix that was not read is no break. Percentages are of the list price.\n\n\
-Pages behind the columns, under platform.claude.com/docs/en: build-with-claude/prompt-caching (shortest prefix, lookback, \
-markers), models/overview (window, output), build-with-claude/mid-conversation-system-messages (in-band), \
-build-with-claude/thinking and preserved-thinking (kept, bound), agents-and-tools/tool-use/overview (tool prompt), \
-about-claude/model-deprecations (retires), about-claude/pricing.\n";
+const INTRODUCTION: &str = "# Models\n\nWhat the data of `antefix-models` says about each model and platform. \
+Generated: `cargo run -p antefix-models --example models_table > docs/models.md`.\n\n\
+`?` means that no source says; nothing relies on it. A range behind a shortest prefix spans what sources claim: \
+in it, a prefix that was not read is no break. Percentages are of the list price.\n\n\
+Pages behind the columns, under platform.claude.com/docs/en: build-with-claude/prompt-caching (shortest prefix, \
+lookback, markers), models/overview (window, output), build-with-claude/mid-conversation-system-messages \
+(in-band), build-with-claude/thinking and preserved-thinking (kept, bound), agents-and-tools/tool-use/overview \
+(tool prompt), about-claude/model-deprecations (retires), about-claude/pricing.\n";
