@@ -38,7 +38,7 @@ pub enum Command {
 /// `antefix demo`
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Print the steps of the task and the messages of each round
+    /// Print the steps of the first task and how many messages each round sends
     #[arg(long)]
     pub trace: bool,
     /// Print the result as JSON
@@ -66,12 +66,12 @@ pub struct RunArgs {
     /// Go on in a copy and leave the session as it is
     #[arg(long)]
     pub fork: bool,
-    /// Go back to in front of this turn first; it and what follows are left behind
-    #[arg(long, value_name = "TURN")]
+    /// Drop turn TURN and everything after it first (`antefix sessions show ID` numbers the turns)
+    #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u64).range(1..))]
     pub rewind: Option<u64>,
-    /// The model, for a new session
-    #[arg(long, default_value = DEFAULT_MODEL)]
-    pub model: String,
+    /// The model, for a new session [default: claude-sonnet-5-5]
+    #[arg(long)]
+    pub model: Option<String>,
     /// Who answers
     #[arg(long, value_enum, default_value_t)]
     pub provider: Provider,
@@ -81,7 +81,7 @@ pub struct RunArgs {
     /// What is printed
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,
-    /// The folder to work in
+    /// The folder to work in; for a session that goes on, its own unless this says another
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
     /// In place of the built-in system prompt, for a new session
@@ -105,10 +105,10 @@ pub struct RunArgs {
     /// How long cache entries live, for a new session
     #[arg(long, value_enum, default_value_t)]
     pub ttl: TtlArg,
-    /// Stop after this many requests
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    /// Stop the turn after this many requests
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_turns: u64,
-    /// Stop when the session has cost this much
+    /// Stop when the session, what it was forked from included, has cost this much
     #[arg(long, value_name = "USD")]
     pub max_usd: Option<String>,
     /// Offer only these tools, for a new session
@@ -147,8 +147,8 @@ pub struct SessionsArgs {
 pub enum SessionsAction {
     /// Show the conversation and the requests of a session
     Show {
-        /// The session, or the first characters of its name
-        id: String,
+        /// The session, or the first characters of its name; the last one of this folder if nothing is said
+        id: Option<String>,
     },
 }
 

@@ -86,7 +86,8 @@ impl Screen {
         let Some(counts) = report.counts else {
             return self.line(&self.dim("cache: the provider reported no usage"));
         };
-        let dollars = |cost: Option<Money>| cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"));
+        let dollars =
+            |cost: Option<Money>| cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"));
         let uncached = match counts.uncached.0 {
             0 => String::new(),
             uncached => format!(" · {} uncached", short(uncached)),

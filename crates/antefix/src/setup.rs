@@ -1,6 +1,6 @@
 //! Puts an agent together from what the user asked for and what the environment says.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use antefix_http::client::{Client, ClientOptions, Secret};
@@ -11,13 +11,14 @@ use antefix_runtime::driver::{Agent, file_table};
 use antefix_runtime::head::{HeadSpec, default_max_tokens, find_instructions};
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::{clock, transcript};
-use antefix_session::conversation::Conversation;
+use antefix_session::conversation::{Conversation, Lane};
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
+use antefix_session::record::LaneRecord;
 use antefix_sim::{Config, Script, Simulator};
 use antefix_tools::{Context, Executor, Registry};
 
-use crate::cli::{Provider, RunArgs, Switch, TtlArg};
+use crate::cli::{DEFAULT_MODEL, Provider, RunArgs, Switch, TtlArg};
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
@@ -40,15 +41,14 @@ const BASE_URL: &str = "https://api.anthropic.com";
 /// # Errors
 /// If something that was asked for is not there, or no key is found.
 pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, Failure> {
-    let cwd = folders::working_folder(args.cwd.as_deref())?;
+    let settings = settings(args)?;
+    let here = folders::working_folder(args.cwd.as_deref())?;
     let sessions = folders::sessions(environment)?;
     let mut notices = Vec::new();
     let (base_url, credential, simulator) = match args.provider {
         Provider::Sim => {
             let server = start_simulator().await?;
-            notices.push(
-                "answers come from a simulator in this process, which starts without a cache; nothing leaves this machine".to_owned(),
-            );
+            notices.push(SIMULATED.to_owned());
             (server.base_url(), Credential::ApiKey(Secret::new("sim")), Some(server))
         }
         Provider::Anthropic => {
@@ -56,15 +56,23 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
             (base.unwrap_or_else(|| BASE_URL.to_owned()), credential(environment)?, None)
         }
     };
-    let opened = open(args, &sessions, &cwd)?;
+    let client = client(&base_url, environment)?;
+    let opened = open(args, &sessions, &here)?;
+    let cwd = session_folder(args, &opened.conversation, here, &mut notices)?;
     if let Some(cut) = opened.cut {
         notices.push(format!("{} bytes that a crash had left unfinished were cut off", cut.bytes));
     }
-    let client = client(&base_url, environment)?;
+    let scope = scope(args.provider, &base_url);
+    let model = match opened.conversation.lane().map(Lane::spec) {
+        Some(spec) => {
+            notices.extend(goes_elsewhere(spec, &scope));
+            same_model(args.model.as_deref(), &spec.model)?;
+            spec.model.clone()
+        }
+        None => args.model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
+    };
     let fresh = opened.conversation.lane().is_none();
     let registry = registry(args);
-    let model =
-        opened.conversation.lane().map_or_else(|| args.model.clone(), |lane| lane.spec().model.clone());
     let betas = opened.conversation.lane().map(|lane| lane.spec().betas.clone()).unwrap_or_default();
     let rules = rules(Platform::Anthropic, &model);
     notices.extend(unknown_model(&rules));
@@ -76,8 +84,8 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     }
     let context = context(&opened.store, &opened.conversation, &cwd);
     let head =
-        fresh.then(|| head(args, environment, &cwd, &base_url, &rules).render(&registry, clock::now()));
-    let session = Session::new(opened.conversation, rules, settings(args)?);
+        fresh.then(|| head(args, environment, &cwd, scope, &model, &rules).render(&registry, clock::now()));
+    let session = Session::new(opened.conversation, rules, settings);
     let executor = Executor::new(Arc::new(registry));
     let mut agent = Agent::new(session, opened.store, executor, context, provider);
     if let Some(head) = head {
@@ -106,21 +114,67 @@ fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::O
     opened.map_err(|error| Failure::failed(format!("session {id}: {error}")))
 }
 
+/// The folder tools work in: what was asked for, or the session's own.
+fn session_folder(
+    args: &RunArgs,
+    conversation: &Conversation,
+    here: PathBuf,
+    notices: &mut Vec<String>,
+) -> Result<PathBuf, Failure> {
+    let own = PathBuf::from(&conversation.header().cwd);
+    if args.cwd.is_some() || own == here {
+        return Ok(here);
+    }
+    if !own.is_dir() {
+        let text = format!("the session's folder `{}` is gone", own.display());
+        return Err(Failure::usage(text).hint("--cwd DIR goes on in another one"));
+    }
+    notices.push(format!("working in {}, the session's folder", own.display()));
+    Ok(own)
+}
+
+/// Where requests share a cache: one address and, for the API itself, one key's workspace. The key is not digested:
+/// it would tell keys of a small alphabet apart from outside.
+fn scope(provider: Provider, base_url: &str) -> String {
+    let address = if provider == Provider::Sim { "a simulator in the process" } else { base_url };
+    blake3::hash(address.as_bytes()).to_hex().to_string()
+}
+
+fn goes_elsewhere(spec: &LaneRecord, scope: &str) -> Option<String> {
+    let text = "this session's requests went to another address before; the cache there is not shared";
+    (spec.scope != scope).then(|| text.to_owned())
+}
+
+fn same_model(asked: Option<&str>, own: &str) -> Result<(), Failure> {
+    match asked {
+        Some(asked) if asked != own => Err(Failure::usage(format!("this session uses {own}, not {asked}"))
+            .hint("--model holds for a new session; another model would not share the cache")),
+        _ => Ok(()),
+    }
+}
+
 fn registry(args: &RunArgs) -> Registry {
     let mut registry = Registry::builtin();
     registry.select(args.allow.as_deref(), &args.deny);
     registry
 }
 
-fn head(args: &RunArgs, environment: &Environment, cwd: &Path, base_url: &str, rules: &Rules) -> HeadSpec {
+fn head(
+    args: &RunArgs,
+    environment: &Environment,
+    cwd: &Path,
+    scope: String,
+    model: &str,
+    rules: &Rules,
+) -> HeadSpec {
     let ttl = match args.ttl {
         TtlArg::FiveMinutes => Ttl::FiveMinutes,
         TtlArg::OneHour => Ttl::OneHour,
     };
     HeadSpec {
         platform: Platform::Anthropic,
-        model: args.model.clone(),
-        scope: blake3::hash(base_url.as_bytes()).to_hex().to_string(),
+        model: model.to_owned(),
+        scope,
         betas: Vec::new(),
         max_tokens: args.max_output.unwrap_or_else(|| default_max_tokens(rules)),
         thinking: args.thinking,
@@ -203,6 +257,10 @@ async fn start_simulator() -> Result<SimServer, Failure> {
         .await
         .map_err(|error| Failure::failed(format!("the simulator could not be started: {error}")))
 }
+
+/// What is said when the simulator answers.
+const SIMULATED: &str = "\
+answers and costs are simulated; nothing leaves this machine, and the simulator starts without a cache";
 
 /// What is said when no key is found.
 const NO_KEY: &str = "\

@@ -7,7 +7,11 @@ use antefix_session::event::efficiency_permille;
 pub fn short(number: u64) -> String {
     let scaled = |unit: u64, letter: char| {
         let tenths = (number + unit / 20) / (unit / 10);
-        if tenths < 1000 { format!("{}.{}{letter}", tenths / 10, tenths % 10) } else { format!("{}{letter}", (tenths + 5) / 10) }
+        if tenths < 1000 {
+            format!("{}.{}{letter}", tenths / 10, tenths % 10)
+        } else {
+            format!("{}{letter}", (tenths + 5) / 10)
+        }
     };
     match number {
         0..=9_999 => grouped(number),
@@ -49,7 +53,8 @@ pub fn bar(counts: &Counts, width: u64) -> String {
     let read = width - written - uncached;
     // A read too small for the bar still shows, at the cost of the widest other part.
     let shift = u64::from(read == 0 && counts.read.0 > 0);
-    let (written, uncached) = if written >= uncached { (written - shift, uncached) } else { (written, uncached - shift) };
+    let (written, uncached) =
+        if written >= uncached { (written - shift, uncached) } else { (written, uncached - shift) };
     let cell = |letter: &str, count: u64| letter.repeat(count as usize);
     format!("{}{}{}", cell("█", read + shift), cell("▓", written), cell("░", uncached))
 }

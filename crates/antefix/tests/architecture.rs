@@ -1,5 +1,7 @@
 //! The arrows between the crates, who may name which library, and how large the lock file may grow.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

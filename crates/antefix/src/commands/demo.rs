@@ -7,6 +7,8 @@ mod trace;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use antefix_http::server::{ServerOptions, SimServer};
 use antefix_runtime::store::Sessions;
@@ -58,11 +60,23 @@ pub fn demo(args: &DemoArgs, environment: &Environment) -> Result<ExitCode, Fail
     if !args.json {
         introduce(&place, &server.base_url());
     }
+    let stopped = Arc::new(AtomicBool::new(false));
+    let noticed = Arc::clone(&stopped);
+    // Ctrl-C reaches the child as well, which closes its turn; here it only ends the demo behind it.
+    runtime.spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            noticed.store(true, Ordering::SeqCst);
+        }
+    });
     for (index, prompt) in PROMPTS.iter().enumerate() {
         if !args.json {
             eprintln!("\n── process {} ── user: {prompt}", index + 1);
         }
-        run(args, &place, &server.base_url(), index, prompt)?;
+        let ended = run(args, &place, &server.base_url(), index, prompt);
+        if stopped.load(Ordering::SeqCst) {
+            return Err(Failure::failed("the demo was stopped"));
+        }
+        ended?;
     }
     runtime.block_on(server.shutdown());
     let outcome = read_back(&place.state())?;
@@ -86,16 +100,9 @@ pub fn demo(args: &DemoArgs, environment: &Environment) -> Result<ExitCode, Fail
 }
 
 fn introduce(place: &Place, url: &str) {
-    eprintln!(
-        "A small project with a failing test, an agent with real tools, and real HTTP on this machine."
-    );
-    eprintln!(
-        "The provider is a simulator ({url}): it answers from a script and keeps a prompt cache by the"
-    );
-    eprintln!(
-        "Messages API's documented rules. Each message comes from a new process. Project: {}",
-        place.root.display()
-    );
+    eprintln!("A small project with a failing test, an agent with real tools, real HTTP on this machine.");
+    eprintln!("The provider is simulated: a scripted model and a prompt cache by the Messages API's rules.");
+    eprintln!("project {}   provider {url}", place.root.display());
 }
 
 /// Runs one turn in a process of its own.

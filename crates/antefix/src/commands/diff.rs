@@ -1,26 +1,63 @@
+//! `antefix diff`: where a later request stops extending an earlier one.
+
+mod parameters;
+
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
-use antefix_prefix::{Change, Class, Difference, Side, first_difference};
+use antefix_prefix::{Change, Class, Difference, Side, first_difference, positions};
+use antefix_wire::anthropic::{Request, Ttl};
 use antefix_wire::json::Body;
 
 use crate::cli::DiffArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::out::say;
-use crate::stream_json::{Object, SCHEMA_VERSION};
+use crate::stream_json::{Object, SCHEMA_VERSION, array};
+
+use parameters::{Effect, Parameter};
+
+type Markers = Vec<(String, &'static str)>;
 
 /// `antefix diff`
 pub fn diff(args: &DiffArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let (earlier, later) = (body(&args.earlier)?, body(&args.later)?);
     let found = first_difference(&earlier, &later).map_err(Failure::usage)?;
+    let parameters = parameters::changed(earlier.root(), later.root());
+    let markers = (markers(&earlier)?, markers(&later)?);
     if args.json {
-        say!("{}", json(found.as_ref()));
+        say!("{}", json(found.as_ref(), &parameters, &markers));
     } else {
         print(found.as_ref(), environment.colour && std::io::stdout().is_terminal());
+        for parameter in &parameters {
+            say!("/{}: {}", parameter.name, parameter.effect.words());
+        }
+        if markers.0 != markers.1 {
+            say!("markers: {} -> {}", shown(&markers.0), shown(&markers.1));
+        }
     }
-    Ok(ExitCode::from(u8::from(found.is_some_and(|found| found.class == Class::Normal))))
+    let breaks = found.is_some_and(|found| found.class == Class::Normal)
+        || parameters.iter().any(|parameter| parameter.effect != Effect::None);
+    Ok(ExitCode::from(u8::from(breaks)))
+}
+
+/// The markers of a request, as pointer and lifetime.
+fn markers(body: &Body) -> Result<Markers, Failure> {
+    let request = Request::read(body.root()).map_err(Failure::usage)?;
+    let word = |ttl| if ttl == Ttl::OneHour { "1h" } else { "5m" };
+    let automatic = request.cache_control.map(|marker| ("(automatic)".to_owned(), word(marker.ttl)));
+    let set = positions(&request)
+        .into_iter()
+        .filter_map(|position| Some((position.pointer(), word(position.marker?))));
+    Ok(set.chain(automatic).collect())
+}
+
+fn shown(markers: &Markers) -> String {
+    if markers.is_empty() {
+        return "none".to_owned();
+    }
+    markers.iter().map(|(pointer, ttl)| format!("{pointer} {ttl}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Reads a file that holds a request body.
@@ -62,16 +99,25 @@ fn words(found: &Difference) -> &'static str {
         (Class::Wire, _) => "spelled another way with the same meaning; the prompt stays the same",
         (_, Change::Added) => "the later request has something here that the earlier one has not",
         (_, Change::Removed) => "the later request lacks what the earlier one has here",
-        (_, Change::Replaced) => "something else stands here",
-        (_, Change::Value) => "the value is another",
+        (_, Change::Replaced) => "another thing stands here",
+        (_, Change::Value) => "the value differs",
         (_, Change::KeyOrder) => "the same keys stand in another order, and here that counts",
         (_, Change::Spelling) => "it is spelled another way",
     }
 }
 
-fn json(found: Option<&Difference>) -> String {
+fn json(found: Option<&Difference>, changed: &[Parameter], markers: &(Markers, Markers)) -> String {
     let mut object = Object::new();
-    object.number("schema_version", SCHEMA_VERSION).boolean("extends", found.is_none());
+    object.number("schema_version", SCHEMA_VERSION);
+    object.boolean("extends", found.is_none_or(|found| found.class == Class::Wire));
+    object.boolean("same_bytes", found.is_none());
+    let rows = changed.iter().map(|parameter| {
+        let mut row = Object::new();
+        row.text("path", &format!("/{}", parameter.name)).text("effect", parameter.effect.word());
+        row.close()
+    });
+    object.raw("parameters", &array(rows));
+    object.boolean("markers_moved", markers.0 != markers.1);
     let Some(found) = found else {
         object.raw("difference", "null");
         return object.close();

@@ -13,14 +13,14 @@ use crate::folders;
 use crate::out::say;
 use crate::screen::{describe, one_line};
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money, relation_word, write_counts};
-use crate::text::{efficiency, grouped, short};
+use crate::text::{efficiency, grouped};
 
 /// `antefix sessions`
 pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let sessions = folders::sessions(environment)?;
     let cwd = folders::working_folder(None)?;
     if let Some(SessionsAction::Show { id }) = &args.action {
-        let id = folders::find(&sessions, Some(id), &cwd)?;
+        let id = folders::find(&sessions, id.as_deref(), &cwd)?;
         let (header, entries) = read(&sessions.inspect(&id)?.transcript)?;
         show(&replay(header, &entries)?, args.json);
         return Ok(ExitCode::SUCCESS);
@@ -38,14 +38,16 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
             if args.all { String::new() } else { format!(" of `{shown}`; `--all` lists all") }
         );
     } else {
+        let folders = if args.all { "folder, " } else { "" };
+        say!("{:<36}  {:<16}  {:>5}  {folders}first words", "session", "last used", "turns");
         for summary in &list {
-            say!(
-                "{}  {}  {:>6}  {}",
-                summary.id,
-                when(summary.updated_at_ms),
-                short(summary.head.bytes),
-                folder(summary)
-            );
+            let inspected = sessions.inspect(&summary.id).ok();
+            let told = inspected.and_then(|found| read(&found.transcript).ok());
+            let told = told.and_then(|(header, entries)| replay(header, &entries).ok());
+            let (turns, words) = told.as_ref().map_or_else(damaged, first_words);
+            let folder = if args.all { format!("{}  ", folder(summary)) } else { String::new() };
+            let (id, used) = (summary.id.as_str(), when(summary.updated_at_ms));
+            say!("{id:<36}  {used:<16}  {turns:>5}  {folder}{words}");
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -59,6 +61,16 @@ fn summary_json(summary: &Summary) -> String {
         .number("lines", summary.head.lines)
         .number("bytes", summary.head.bytes);
     object.close()
+}
+
+/// How many turns there were and what the user said first.
+fn first_words(conversation: &Conversation) -> (String, String) {
+    let words = conversation.path().next().map(text_of).unwrap_or_default();
+    (conversation.turn().to_string(), one_line(&words, 60))
+}
+
+fn damaged() -> (String, String) {
+    ("?".to_owned(), "(damaged: `antefix verify ID` says where)".to_owned())
 }
 
 fn folder(summary: &Summary) -> String {
@@ -91,9 +103,25 @@ fn show(conversation: &Conversation, json: bool) {
             lane.positions()
         );
     }
-    say!("\nconversation");
+    say!("\nturn  who");
+    let dropped = conversation.path().next().map_or(0, |first| first.turn().saturating_sub(1));
+    if dropped > 0 {
+        say!("      (earlier turns were left behind by --rewind)");
+    }
     conversation.path().for_each(print_message);
-    say!("\nrequests");
+    say!(
+        "\n{:>4} {:>4}  {:<9} {:>9}  {:<11} {:>8} {:>8} {:>8}  {:>7}  {:>8}",
+        "n",
+        "turn",
+        "relation",
+        "bytes",
+        "status",
+        "read",
+        "written",
+        "uncached",
+        "read %",
+        "cost"
+    );
     let mut total = Spend::default();
     for attempt in conversation.attempts() {
         let spend = spend_of(conversation, attempt);
@@ -106,7 +134,7 @@ fn show(conversation: &Conversation, json: bool) {
         );
         let record = &attempt.attempt;
         say!(
-            "{:>4}  turn {:<3} {:<9} {:>9} bytes  {status:<11} read {:>8} written {:>7} uncached {:>6}  {}",
+            "{:>4} {:>4}  {:<9} {:>9}  {status:<11} {:>8} {:>8} {:>8}  {:>7}  {:>8}",
             record.attempt.0,
             attempt.turn,
             relation_word(record.relation),
@@ -115,14 +143,11 @@ fn show(conversation: &Conversation, json: bool) {
             grouped(spend.counts.write_5m.0 + spend.counts.write_1h.0),
             grouped(spend.counts.uncached.0),
             efficiency(&spend.counts),
+            spend.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}")),
         );
     }
     let cost = total.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| cost.to_string());
-    say!(
-        "\nread {} of {} input tokens, {cost}",
-        efficiency(&total.counts),
-        grouped(total.counts.prompt().0)
-    );
+    say!("\nread {} of {} input tokens, {cost}", efficiency(&total.counts), grouped(total.counts.prompt().0));
 }
 
 fn spend_of(conversation: &Conversation, attempt: &antefix_session::conversation::Attempt) -> Spend {
@@ -132,9 +157,12 @@ fn spend_of(conversation: &Conversation, attempt: &antefix_session::conversation
 
 fn print_message(message: &Message) {
     let who = message.origin().word();
-    say!("{:>4}  {who:<10} {}", message.turn(), one_line(&text_of(message), 120));
+    let text = text_of(message);
+    if !text.is_empty() || message.calls().is_empty() {
+        say!("{:>4}  {who:<10} {}", message.turn(), one_line(&text, 120));
+    }
     for call in message.calls() {
-        say!("{:>4}  {:<10} → {}", "", "", describe(call));
+        say!("{:>4}  {who:<10} → {}", message.turn(), describe(call));
     }
 }
 

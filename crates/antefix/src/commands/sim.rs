@@ -1,11 +1,12 @@
 use std::process::ExitCode;
 
 use antefix_http::server::{Clock, ServerOptions, SimServer};
-use antefix_sim::{Config, Script, Simulator};
+use antefix_sim::{Billed, Config, Script, Simulator};
 
 use crate::cli::{ClockArg, Profile, SimArgs};
 use crate::failure::Failure;
 use crate::out::say;
+use crate::text::grouped;
 
 /// `antefix sim`
 pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
@@ -41,10 +42,49 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
             "a simulator of the Messages API and its prompt cache; it answers from a script, not with a model"
         );
         eprintln!("point an agent at it: ANTHROPIC_BASE_URL={} ANTHROPIC_API_KEY=sim", server.base_url());
-        stopped().await;
+        tokio::select! {
+            () = stopped() => {}
+            () = log(&server) => {}
+        }
         server.shutdown().await;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Prints a line for each request that was answered; never returns.
+async fn log(server: &SimServer) {
+    let simulator = server.simulator();
+    let mut shown = 0;
+    loop {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        let lines: Vec<String> = {
+            let simulator = simulator.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            simulator
+                .log()
+                .iter()
+                .enumerate()
+                .skip(shown)
+                .map(|(index, billed)| log_line(index + 1, billed))
+                .collect()
+        };
+        shown += lines.len();
+        for line in lines {
+            eprintln!("{line}");
+        }
+    }
+}
+
+fn log_line(number: usize, billed: &Billed) -> String {
+    let written = billed.write_5m + billed.write_1h;
+    format!(
+        "{number:>4}  {}  {:<22} read {:>9}  written {:>9}  uncached {:>7}  output {:>6}",
+        billed.status,
+        billed.model,
+        grouped(billed.read),
+        grouped(written),
+        grouped(billed.uncached),
+        grouped(billed.output),
+    )
 }
 
 /// Returns when the process is asked to end.

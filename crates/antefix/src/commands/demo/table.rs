@@ -33,7 +33,12 @@ impl Row {
         Some(prices.write_5m * Tokens(self.fresh) + prices.read * Tokens(prompt - self.fresh))
     }
 
-    /// What the input costs if a byte at the front has changed: all of it written anew.
+    /// What the request costs if the first byte has changed.
+    fn broken_total(&self) -> Option<Money> {
+        Some(self.broken_cost()? + self.prices?.output * self.counts.output)
+    }
+
+    /// What the input costs if the first byte has changed: all of it written anew.
     fn broken_cost(&self) -> Option<Money> {
         Some(self.prices?.write_5m * self.counts.prompt())
     }
@@ -43,31 +48,37 @@ impl Row {
 pub fn print(session: &str, conversation: &Conversation, report: &Report, colour: bool) {
     let rows = rows(conversation);
     let heavy = |text: &str| if colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() };
-    say!("\n{}", heavy("input tokens by request (█ read  ▓ written  ░ uncached)"));
     say!(
-        "{:>3} {:>7}  {:<20} {:>8} {:>8} {:>8} {:>7}  {:>7}  {:>11}  {:>15}",
-        "n", "process", "", "read", "written", "uncached", "output", "read %", "cost", "if byte 1 moved"
+        "\n{}",
+        heavy(
+            "tokens by request, each message of the user from a new process (█ read  ▓ written  ░ uncached)"
+        )
+    );
+    say!(
+        "{:>5} {:>4}  {:<10} {:>7} {:>7} {:>8} {:>6}  {:>7}  {:>9}  {:>9}",
+        "n",
+        "proc",
+        "",
+        "read",
+        "written",
+        "uncached",
+        "output",
+        "read %",
+        "cost",
+        "byte 1 *"
     );
     for row in &rows {
-        say!(
-            "{:>3} {:>7}  {:<20} {:>8} {:>8} {:>8} {:>7}  {:>7}  {:>11}  {:>15}",
-            row.n,
-            row.process,
-            bar(&row.counts, 20),
-            grouped(row.counts.read.0),
-            grouped(row.counts.write_5m.0 + row.counts.write_1h.0),
-            grouped(row.counts.uncached.0),
-            grouped(row.counts.output.0),
-            efficiency(&row.counts),
-            dollars(row.cost),
-            dollars(row.broken_cost().zip(output_cost(row)).map(|(input, output)| input + output)),
-        );
+        line(&row.n.to_string(), &row.process.to_string(), &row.counts, row.cost, row.broken_total());
     }
+    let total = total(&rows);
+    line("total", "", &total, sum(&rows, |row| row.cost), sum(&rows, Row::broken_total));
+    say!("* what it would cost had the first byte of the prompt changed");
     summary(&rows);
     if report.is_ok() {
         say!(
-            "verify: {} of {} request bodies rebuilt byte for byte; {} extend what was sent before",
-            report.requests, report.requests, report.extends
+            "verify: {} of {} request bodies rebuilt byte for byte, each extending what was sent before",
+            report.requests,
+            report.requests
         );
     }
     for finding in &report.findings {
@@ -76,24 +87,42 @@ pub fn print(session: &str, conversation: &Conversation, report: &Report, colour
     say!("session {session}");
 }
 
-fn summary(rows: &[Row]) {
-    let total = rows.iter().fold(Counts::default(), |sum, row| Counts {
+fn line(n: &str, process: &str, counts: &Counts, cost: Option<Money>, broken: Option<Money>) {
+    say!(
+        "{n:>5} {process:>4}  {:<10} {:>7} {:>7} {:>8} {:>6}  {:>7}  {:>9}  {:>9}",
+        bar(counts, 10),
+        grouped(counts.read.0),
+        grouped(counts.write_5m.0 + counts.write_1h.0),
+        grouped(counts.uncached.0),
+        grouped(counts.output.0),
+        efficiency(counts),
+        dollars(cost),
+        dollars(broken),
+    );
+}
+
+fn total(rows: &[Row]) -> Counts {
+    rows.iter().fold(Counts::default(), |sum, row| Counts {
         uncached: sum.uncached + row.counts.uncached,
         read: sum.read + row.counts.read,
         write_5m: sum.write_5m + row.counts.write_5m,
         write_1h: sum.write_1h + row.counts.write_1h,
         output: sum.output + row.counts.output,
-    });
+    })
+}
+
+fn summary(rows: &[Row]) {
+    let total = total(rows);
     let per_round =
         rows.iter().skip(1).map(|row| row.fresh).sum::<u64>() / (rows.len() as u64).saturating_sub(1).max(1);
     say!(
-        "\nprefix kept: {} of all input tokens were read from the cache; growth: {} new tokens a request",
+        "\nprefix kept: {} of all input tokens were read from the cache; growth: {} new tokens a request behind the first",
         efficiency(&total),
         grouped(per_round)
     );
     let input = sum(rows, Row::input_cost);
     say!(
-        "input cost {}; at best {}; had one byte at the front changed in each request: {}",
+        "input alone: {}; with a perfect cache {}; with the first byte changed each time {}",
         dollars(input),
         dollars(sum(rows, Row::perfect_cost)),
         dollars(sum(rows, Row::broken_cost)),
@@ -145,14 +174,10 @@ fn row(conversation: &Conversation, attempt: &Attempt, before: &mut u64) -> Opti
     })
 }
 
-fn output_cost(row: &Row) -> Option<Money> {
-    Some(row.prices?.output * row.counts.output)
-}
-
 fn sum(rows: &[Row], of: impl Fn(&Row) -> Option<Money>) -> Option<Money> {
     rows.iter().map(of).sum()
 }
 
 fn dollars(cost: Option<Money>) -> String {
-    cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.6}"))
+    cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.5}"))
 }

@@ -24,7 +24,7 @@ pub fn print(conversation: &Conversation) {
         say("call       the reply asks for tools".to_owned());
         say(format!("parse      {} call{}", calls.len(), if calls.len() == 1 { "" } else { "s" }));
         let names: Vec<_> = calls.iter().map(describe).collect();
-        say(format!("run        {}", names.join("  ∥  ")));
+        say(format!("run        {}", names.join("  +  ")));
         say(format!("append     1 assistant message and 1 user message: {} messages", index + 2));
     }
 }
