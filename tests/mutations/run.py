@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TIMEOUT_SECONDS = 300
+TIMEOUT_SECONDS = 120
 
 
 class TableError(Exception):

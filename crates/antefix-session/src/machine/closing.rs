@@ -14,12 +14,9 @@ impl Session {
         blocks: Vec<Bytes>,
         now: Millis,
     ) -> Result<MessageRecord, SessionError> {
-        let fragment = |blocks: &[Bytes]| MessageContent::Fragment(closure::message("user", blocks));
-        loop {
+        for _ in 0..MOST_CLOSINGS {
             match closing(&self.conversation.tail(), &self.settings.texts) {
-                Closing::Nothing => {
-                    return Ok(MessageRecord { origin: Origin::User, content: fragment(&blocks) });
-                }
+                Closing::Nothing => break,
                 Closing::GoBack { to, reason } => self.go_back(step, to, reason, now)?,
                 Closing::Reply(reply) => self.closing_reply(step, reply, now)?,
                 Closing::GoBackAndReply { to, reason, reply } => {
@@ -33,6 +30,8 @@ impl Session {
                 }
             }
         }
+        let content = MessageContent::Fragment(closure::message("user", &blocks));
+        Ok(MessageRecord { origin: Origin::User, content })
     }
 
     pub(super) fn go_back(
@@ -61,3 +60,7 @@ impl Session {
         Ok(())
     }
 }
+
+/// A row of the table leads to another at most twice: back behind a rejected message, and then to its paused reply or
+/// open calls.
+const MOST_CLOSINGS: usize = 4;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bytes;
+mod cached;
 mod format;
 mod random;
 mod replay;

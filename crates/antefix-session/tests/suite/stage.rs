@@ -117,7 +117,7 @@ impl Stage {
     pub fn ended(&mut self, end: End) -> Event {
         let (attempt, reply) = self.in_flight.take().expect("a request is in flight");
         let material = Material { reply, next_call: self.next_call };
-        self.next_call += 8;
+        self.next_call += if let End::Calls(count) = end { count.max(8) as u64 } else { 8 };
         Event::Response { attempt, end: material.end(end) }
     }
 
@@ -254,6 +254,12 @@ impl Stage {
             Command::Emit(SessionEvent::TurnEnded { reason, .. }) => self.ends.push(reason),
             Command::Emit(_) => {}
         }
+    }
+
+    /// What the provider read and wrote of each request's prompt, and what it did not cache, in tokens.
+    pub fn billed(&self) -> Vec<(u64, u64, u64)> {
+        let log = self.simulator.log().iter();
+        log.map(|billed| (billed.read, billed.write_5m + billed.write_1h, billed.uncached)).collect()
     }
 
     /// Holds the body to what its record says of it.

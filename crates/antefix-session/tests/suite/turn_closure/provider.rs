@@ -110,6 +110,30 @@ fn a_paused_reply_is_left() {
             BRANCHES,
         ],
     );
+    // Nothing stays behind the first of two calls without results.
+    let second = PAUSED.replace("srvtoolu_9", "srvtoolu_17");
+    row("pause_turn twice, then cut").check(
+        |stage| {
+            stage.end(End::PauseOpen);
+            stage.end(End::PauseOpen);
+            stage.end(End::CutBefore);
+        },
+        &[
+            "outcome 200 pause_turn",
+            PAUSED,
+            EXTENDS,
+            "outcome 200 pause_turn",
+            &second,
+            EXTENDS,
+            CUT,
+            failed,
+            r#"^10 "rewind","reason":"paused""#,
+            again,
+            TURN,
+            NEXT,
+            BRANCHES,
+        ],
+    );
     row("pause_turn behind a result, then cut").check(
         |stage| {
             stage.end(End::Pause);
