@@ -12,15 +12,6 @@ pub struct Link {
     pub normal: Digest,
 }
 
-/// Which of the two digests a comparison goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum View {
-    /// The bytes without markers.
-    Wire,
-    /// The meaning; what the provider's cache goes by.
-    Normal,
-}
-
 impl Link {
     const EMPTY: Self = Self { wire: EMPTY_PREFIX, normal: EMPTY_PREFIX };
 
@@ -33,10 +24,19 @@ impl Link {
     }
 }
 
+/// Which of the two digests a comparison goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum View {
+    /// The bytes without markers.
+    Wire,
+    /// The meaning; what the provider's cache goes by.
+    Normal,
+}
+
 /// The cumulative digests over a request's positions, one [`Link`] for each.
 ///
-/// Two chains have an equal link at length `n` exactly where their first `n` positions are equal, so comparing
-/// two requests of any length takes one comparison, and extending one costs only the new positions.
+/// Two chains have an equal link at length `n` exactly where their first `n` positions are equal, so
+/// comparing two requests of any length takes one comparison, and extending one costs only the new positions.
 ///
 /// ```
 /// use antefix_prefix::{Chain, View, positions};
@@ -67,12 +67,6 @@ impl Chain {
         let mut chain = Self::new();
         chain.extend(positions);
         chain
-    }
-
-    /// Takes up links that were stored; `head` is the number of tools and system blocks among them.
-    pub fn from_links(links: Vec<Link>, head: usize) -> Self {
-        let head = head.min(links.len());
-        Self { links, head }
     }
 
     /// Appends one position.

@@ -1,6 +1,8 @@
 //! The first place where a later request's prompt is not the earlier one's.
 
-mod walk;
+pub(crate) mod walk;
+
+use std::borrow::Cow;
 
 use antefix_wire::anthropic::{Message, Request, ViewError};
 use antefix_wire::json::{Body, Node};
@@ -70,8 +72,8 @@ pub enum Change {
 
 /// Finds where `later` stops extending `earlier`; `None` if it extends or equals it with the same bytes.
 ///
-/// A difference of spelling alone ([`Class::Wire`]) is returned only where there is none of meaning. Comparing a
-/// request with the one it extends costs one pass over the bytes of the earlier one.
+/// A difference of spelling alone ([`Class::Wire`]) is returned only where there is none of meaning.
+/// Comparing a request with the one it extends costs one pass over the bytes of the earlier one.
 ///
 /// # Errors
 /// [`ViewError`] if one of the two is not a Messages request.
@@ -115,8 +117,6 @@ struct Item<'a> {
     identity: Identity<'a>,
 }
 
-type Identity<'a> = (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>);
-
 impl Item<'_> {
     /// Whether the bytes are equal, which holds for nearly all of a conversation.
     fn same_bytes(&self, other: &Self) -> bool {
@@ -152,6 +152,8 @@ impl Item<'_> {
         }
     }
 }
+
+type Identity<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// What a provider reads of a request, in its order.
 fn items<'r, 'a>(request: &'r Request<'a>) -> impl Iterator<Item = Item<'a>> + use<'r, 'a> {

@@ -13,8 +13,8 @@ use std::fmt;
 /// | 4 block that opens its message | the message without its content's value and its own marker; the block |
 /// | 5 message without blocks | the message |
 ///
-/// A prefix's is blake3 keyed with `antefix prefix chain link, ver 1` over the digest of the prefix one position
-/// shorter (32 zero bytes for the empty one) and that of the position.
+/// A prefix's is blake3 keyed with `antefix prefix chain link, ver 1` over the digest of the prefix one
+/// position shorter (32 zero bytes for the empty one) and that of the position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
@@ -27,12 +27,12 @@ impl Digest {
     /// Reads the 64 lower-case hexadecimal digits that [`Display`](fmt::Display) writes.
     pub fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
-        let digits = text.as_bytes().as_chunks::<2>();
-        if digits.0.len() != bytes.len() || !digits.1.is_empty() {
+        let (digits, rest) = text.as_bytes().as_chunks::<2>();
+        if digits.len() != bytes.len() || !rest.is_empty() {
             return None;
         }
-        for (byte, pair) in bytes.iter_mut().zip(digits.0) {
-            *byte = hex_digit(pair[0])? << 4 | hex_digit(pair[1])?;
+        for (byte, [high, low]) in bytes.iter_mut().zip(digits) {
+            *byte = hex_digit(*high)? << 4 | hex_digit(*low)?;
         }
         Some(Self(bytes))
     }
@@ -71,8 +71,8 @@ pub(crate) enum Domain {
 
 /// Takes the digest of fields given in pieces; the pieces of one field are hashed as if they stood together.
 ///
-/// The fields are gathered in a buffer that is used again: hashing one slice in one call is up to twice as fast
-/// as feeding the pieces, because chunks are then hashed side by side.
+/// The fields are gathered in a buffer that is used again: hashing one slice in one call is up to twice as
+/// fast as feeding the pieces, because chunks are then hashed side by side.
 pub(crate) struct FieldHasher<'a> {
     bytes: &'a mut Vec<u8>,
 }
@@ -107,14 +107,6 @@ pub(crate) fn link(before: Digest, position: Digest) -> Digest {
     Digest(*blake3::keyed_hash(LINK_KEY, &bytes).as_bytes())
 }
 
-/// The digest of the empty prefix.
-pub(crate) const EMPTY_PREFIX: Digest = Digest([0; 32]);
-
-const VERSION: u8 = 1;
-
-/// Sets links apart from positions and from other versions; two digests then fill one blake3 block.
-const LINK_KEY: &[u8; 32] = b"antefix prefix chain link, ver 1";
-
 fn hex_digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),
@@ -122,6 +114,14 @@ fn hex_digit(byte: u8) -> Option<u8> {
         _ => None,
     }
 }
+
+/// The digest of the empty prefix.
+pub(crate) const EMPTY_PREFIX: Digest = Digest([0; 32]);
+
+const VERSION: u8 = 1;
+
+/// Sets links apart from positions and from other versions; two digests then fill one blake3 block.
+const LINK_KEY: &[u8; 32] = b"antefix prefix chain link, ver 1";
 
 #[cfg(test)]
 mod tests {

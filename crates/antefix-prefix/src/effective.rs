@@ -1,5 +1,7 @@
 //! Whether a request that extends ours also extends the prompt that the provider renders.
 
+use std::fmt;
+
 use antefix_models::{Retention, Rules};
 
 use crate::position::Section;
@@ -57,6 +59,17 @@ pub enum Cause {
     FirstImage,
     /// A deferred tool that was referenced has another definition.
     ReferenceChanged,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::ThinkingStripped => "the user speaks again: only the thinking of the last turn is kept",
+            Self::MessageCleared => "the user speaks again: a system message with `clear_at` is dropped",
+            Self::FirstImage => "the first image of the conversation",
+            Self::ReferenceChanged => "a deferred tool that was referenced has another definition",
+        })
+    }
 }
 
 /// How sure a limit is.

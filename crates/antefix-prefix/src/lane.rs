@@ -36,9 +36,9 @@ pub struct Pairing {
 
 /// Finds the lane that a request belongs to, of those that share its scope, model and parameters.
 ///
-/// The longest common prefix decides; among equals the hints, then the lane opened last. A common prefix inside
-/// tools and system says little, since all conversations of a client share those: there the hints must agree.
-/// `None` if no lane qualifies: the request opens one.
+/// The longest common prefix decides; among equals the hints, then the lane opened last. A common prefix
+/// inside tools and system says little, since all conversations of a client share those: there the hints must
+/// agree. `None` if no lane qualifies: the request opens one.
 pub fn pair<'a>(
     lanes: impl IntoIterator<Item = (&'a Hints, &'a Tree)>,
     chain: &Chain,

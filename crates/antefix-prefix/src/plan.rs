@@ -1,5 +1,7 @@
 //! Where a request's cache markers go.
 
+use std::fmt;
+
 use antefix_models::{Reach, Rules, Support, Tokens, Ttl};
 
 use crate::segment::{Segment, lookback_numbers};
@@ -49,7 +51,8 @@ pub struct CachePlan {
 /// What a reader of a plan may want to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanNote {
-    /// The last positions take no marker, so the new entry ends earlier.
+    /// The new entry ends before the request does: what follows takes no marker, or the one marker that the
+    /// platform allows must reach the confirmed entry as well.
     EndMovedBack {
         /// The last position of the request.
         from: usize,
@@ -102,17 +105,58 @@ pub enum PlanNote {
     },
 }
 
+impl fmt::Display for PlanNote {
+    /// The note in words; positions are counted from 0, lengths are estimates.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EndMovedBack { from, to } => {
+                write!(formatter, "the new entry ends at position {to}, not at position {from}")
+            }
+            Self::NoNewEnd => formatter.write_str("no new position takes a marker: nothing new is written"),
+            Self::TooShort { position, tokens, minimum } => write!(
+                formatter,
+                "up to position {position} the prefix is too short to be kept: about {tokens} tokens, at least \
+                 {minimum} are needed"
+            ),
+            Self::MayBeTooShort { position, tokens } => write!(
+                formatter,
+                "up to position {position} the prefix, about {tokens} tokens, may be too short to be kept: \
+                 sources disagree"
+            ),
+            Self::HeadRaised => formatter
+                .write_str("the head is written for one hour too: one hour may not follow five minutes"),
+            Self::HourNotSupported => {
+                formatter.write_str("one hour is not to be had here: entries are written for five minutes")
+            }
+            Self::DoubtfulCovered { position } => write!(
+                formatter,
+                "the entry in doubt, up to position {position}, needs no marker: the new end's search covers it"
+            ),
+            Self::Anchored { confirmed, anchor } => write!(
+                formatter,
+                "the confirmed entry's end, position {confirmed}, takes no marker: position {anchor} reaches it"
+            ),
+            Self::OutOfReach { confirmed } => {
+                write!(formatter, "no marker reaches the confirmed entry, which ends at position {confirmed}")
+            }
+            Self::NoSlot { position } => {
+                write!(formatter, "position {position} goes without a marker: no more are allowed")
+            }
+        }
+    }
+}
+
 /// Plans the markers of a request.
 ///
 /// A marker on the confirmed entry's end always finds it, because a marker tests its own position first; so a
 /// step of any width is read back, whether or not the platform counts a run of tool blocks as one position. A
-/// second marker stands on the new end, a third on an end in doubt that the new end's search does not cover, and
-/// one on the static head, which is shared between sessions and is what remains if all else is lost.
+/// second marker stands on the new end, a third on an end in doubt that the new end's search does not cover,
+/// and one on the static head, which is shared between sessions and is what remains if all else is lost.
 ///
 /// Rules kept (platform.claude.com/docs/en/build-with-claude/prompt-caching, September 2026): at most
-/// `max_markers`; one hour before five minutes; never on thinking, an empty text or a message with `clear_at`; a
-/// prefix below the minimum is not kept; a marker tests 20 positions, itself included, for an entry that an
-/// earlier request's marker wrote. Where collapsing of runs is unknown, every block counts.
+/// `max_markers`; one hour before five minutes; never on thinking, an empty text or a message with
+/// `clear_at`; a prefix below the minimum is not kept; a marker tests 20 positions, itself included, for an
+/// entry that an earlier request's marker wrote. Where collapsing of runs is unknown, every block counts.
 pub fn plan(input: &PlanInput<'_>) -> CachePlan {
     let mut planner = Planner::new(input);
     planner.choose();

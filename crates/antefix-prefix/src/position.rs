@@ -13,7 +13,8 @@ use crate::spelling::{
 
 /// The three parts of a prompt, in the order in which the provider reads them.
 ///
-/// Source: platform.claude.com/docs/en/build-with-claude/prompt-caching, September 2026: tools, system, messages.
+/// Source: platform.claude.com/docs/en/build-with-claude/prompt-caching, September 2026: tools, system,
+/// messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Section {
     /// Tool definitions that are not deferred.
@@ -73,8 +74,8 @@ impl fmt::Display for Place {
 /// One position of a prompt: a tool, or a block of the system prompt or of a message.
 ///
 /// White space and commas between two positions belong to neither. A message's own members (`role`,
-/// `output_config`, …) belong to its first block, so that a block that moves from one message to another, or a
-/// message split in two, is seen; a message without blocks is a position of its own.
+/// `output_config`, …) belong to its first block, so that a block that moves from one message to another, or
+/// a message split in two, is seen; a message without blocks is a position of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The part of the prompt.
@@ -96,7 +97,7 @@ pub struct Position {
     pub normal: Digest,
     /// A marker may stand here: not on thinking, an empty text, or a system message with `clear_at`.
     pub markable: bool,
-    /// The marker that stands here.
+    /// How long the marker that stands here asks the entry to live.
     pub marker: Option<Ttl>,
     /// It is part of a message that the provider drops later (`clear_at`).
     pub clears: bool,

@@ -91,6 +91,7 @@ pub(crate) fn without<'a>(node: Node<'a>, cuts: &[ByteRange]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::with_capacity(cuts.len() + 1);
     for cut in cuts {
         // Two markers in a row share the comma between them.
+        // INVARIANT: a cut lies within the value that it was found in.
         pieces.push(&raw[done - start..cut.start.max(done) - start]);
         done = cut.end.max(done);
     }
@@ -133,13 +134,14 @@ fn own_marker_cuts(node: Node<'_>) -> Vec<ByteRange> {
     cuts
 }
 
-/// Writes the standard spelling of a tool, a block or a message. The value of the member `elided` is left out.
+/// Writes the standard spelling of a tool, a block or a message. The value of the member `elided` is left
+/// out.
 pub(crate) fn write_standard(out: &mut Vec<u8>, node: Node<'_>, elided: Option<&str>) {
     write_value(out, node, false, elided);
 }
 
-/// Writes a string's standard spelling: what must be escaped is, in the short form if there is one, and nothing
-/// else; half a surrogate pair stays an escape.
+/// Writes a string's standard spelling: what must be escaped is, in the short form if there is one, and
+/// nothing else; half a surrogate pair stays an escape.
 pub(crate) fn write_standard_string(out: &mut Vec<u8>, node: Node<'_>) {
     let raw = node.raw().as_bytes();
     if !node.is_escaped() || !may_differ(raw) {
@@ -148,6 +150,7 @@ pub(crate) fn write_standard_string(out: &mut Vec<u8>, node: Node<'_>) {
     }
     let mut done = 0;
     let mut at = 0;
+    // INVARIANT: a backslash is found within the rest, and an escape is no longer than what follows it.
     while let Some(found) = find_backslash(&raw[at..]) {
         at += found;
         let escape = &raw[at..at + escape_length(&raw[at..])];
@@ -167,13 +170,8 @@ pub(crate) fn keeps_order(key: Node<'_>) -> bool {
         || (key.is_escaped() && ORDERED.iter().any(|name| key.is_str(name)))
 }
 
-/// The member that holds a marker.
-pub(crate) const MARKER: &str = "cache_control";
-
-const ORDERED: [&str; 3] = ["input", "input_schema", "parameters"];
-
-/// Where a member stands in the standard spelling: in the order in which common clients write them, so that most
-/// blocks are in it as sent; any other member comes behind, by its text.
+/// Where a member stands in the standard spelling: in the order in which common clients write them, so that
+/// most blocks are in it as sent; any other member comes behind, by its text.
 fn rank_of(raw_key: &str) -> (u8, &str) {
     let rank = match raw_key {
         r#""type""# => 0,
@@ -203,7 +201,8 @@ fn closes_at(node: Node<'_>, at: usize) -> bool {
     end == at || (end == at + 1 && node.range().len() == 2)
 }
 
-/// What goes with a marker; `before` is the last member in front of it that is none, `next` the key behind it.
+/// What goes with a marker; `before` is the last member in front of it that is none, `next` the key behind
+/// it.
 fn marker_cut(before: Option<Node<'_>>, key: Node<'_>, value: Node<'_>, next: Option<Node<'_>>) -> ByteRange {
     match (before, next) {
         (Some(before), _) => ByteRange::new(before.range().end, value.range().end),
@@ -271,6 +270,7 @@ fn is_standard(node: Node<'_>) -> bool {
     if !may_differ(rest) {
         return true;
     }
+    // INVARIANT: as in `write_standard_string`.
     while let Some(at) = find_backslash(rest) {
         rest = &rest[at..];
         if is_short_escape(rest) {
@@ -288,8 +288,9 @@ fn is_standard(node: Node<'_>) -> bool {
     true
 }
 
-/// Whether a backslash is followed by `u` or `/`: without such a pair every escape is a short one. Written so that
-/// it compiles to vector code; the backslash may itself be escaped, so a hit says no more than "look closer".
+/// Whether a backslash is followed by `u` or `/`: without such a pair every escape is a short one. Written so
+/// that it compiles to vector code; the backslash may itself be escaped, so a hit says no more than "look
+/// closer".
 fn may_differ(bytes: &[u8]) -> bool {
     let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
     let hits = pairs.fold(0, |hits, (&one, &two)| {
@@ -347,8 +348,8 @@ fn write_escape(out: &mut Vec<u8>, escape: &[u8]) {
 /// Offset of the first backslash; eight bytes at a time.
 #[inline]
 fn find_backslash(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     let mut at = 0;
+    // INVARIANT: `at` grows by a word that was found behind it.
     while let Some(word) = bytes[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*word) ^ (ONES * b'\\' as u64);
         // The lowest bit set marks the first zero byte, that is, the first backslash.
@@ -360,3 +361,10 @@ fn find_backslash(bytes: &[u8]) -> Option<usize> {
     }
     bytes[at..].iter().position(|&byte| byte == b'\\').map(|found| at + found)
 }
+
+/// The member that holds a marker.
+pub(crate) const MARKER: &str = "cache_control";
+
+const ORDERED: [&str; 3] = ["input", "input_schema", "parameters"];
+
+const ONES: u64 = 0x0101_0101_0101_0101;

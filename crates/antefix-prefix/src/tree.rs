@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use antefix_models::Rules;
 
-use crate::chain::{Chain, Link, View, last_true};
+use crate::chain::{Chain, Link, last_true};
 use crate::digest::Digest;
 use crate::effective::effective;
 use crate::segment::Segment;
@@ -93,8 +93,7 @@ impl Tree {
             return Relation::Extends;
         }
         let at = self.common(chain);
-        let marked =
-            chain.link(at).and_then(|link| self.prefixes.get(&link.normal)).is_some_and(|p| p.marked);
+        let marked = self.prefix(chain, at).is_some_and(|prefix| prefix.marked);
         if at > 0 && at >= chain.head_len() && (marked || at == chain.len()) {
             Relation::BranchesAt(at)
         } else {
@@ -106,11 +105,10 @@ impl Tree {
     pub fn standing(&self, chain: &Chain) -> Standing {
         let common = self.common(chain);
         let same_bytes = |len: &usize| {
-            chain.link(*len).is_some_and(|link| {
-                *len == 0 || self.prefixes.get(&link.normal).is_some_and(|prefix| prefix.wire == link.wire)
-            })
+            let wire = chain.link(*len).map(|link| link.wire);
+            self.prefix(chain, *len).is_some_and(|prefix| Some(prefix.wire) == wire)
         };
-        let wire_common = (0..=common).rev().find(same_bytes).unwrap_or(0);
+        let wire_common = (1..=common).rev().find(same_bytes).unwrap_or(0);
         Standing { relation: self.relation(chain), common, wire_common }
     }
 
@@ -122,8 +120,7 @@ impl Tree {
             }
             _ => 0,
         };
-        let known = |len| chain.link(len).is_some_and(|link: Link| self.prefixes.contains_key(&link.normal));
-        last_true(low, chain.len(), known)
+        last_true(low, chain.len(), |len| self.prefix(chain, len).is_some())
     }
 
     /// Adds a request that was sent.
@@ -162,7 +159,8 @@ impl Tree {
         true
     }
 
-    /// Records what is known of the entry that ends at position `last` of `chain`. A confirmed entry stays so.
+    /// Records what is known of the entry that ends at position `last` of `chain`. A confirmed entry stays
+    /// so.
     ///
     /// Returns whether that prefix was sent; nothing is recorded otherwise.
     pub fn note_entry(&mut self, chain: &Chain, last: usize, entry: Entry) -> bool {
@@ -184,9 +182,7 @@ impl Tree {
     pub fn entries(&self, chain: &Chain, below: usize) -> Entries {
         let mut found = Entries::default();
         for len in (1..=self.common(chain).min(below)).rev() {
-            let entry =
-                chain.link(len).and_then(|link| self.prefixes.get(&link.normal)).and_then(|p| p.entry);
-            match entry {
+            match self.entry(chain, len) {
                 Some(Entry::Confirmed) => {
                     found.confirmed = Some(len - 1);
                     return found;
@@ -198,17 +194,15 @@ impl Tree {
         found
     }
 
-    /// The newest entries on `chain`'s path that the provider still renders as they were written; `segments` are
-    /// those of the request that `chain` is of.
+    /// The newest entries on `chain`'s path that the provider still renders as they were written; `segments`
+    /// are those of the request that `chain` is of.
     ///
-    /// An entry that a documented rule of the provider puts out of reach is passed over; one that a rule may put
-    /// out of reach counts as doubtful. See [`effective`].
+    /// An entry that a documented rule of the provider puts out of reach is passed over; one that a rule may
+    /// put out of reach counts as doubtful. See [`effective`].
     pub fn readable(&self, chain: &Chain, segments: &[Segment], rules: &Rules) -> Entries {
         let mut found = Entries::default();
         for len in (1..=self.common(chain).min(segments.len())).rev() {
-            let entry =
-                chain.link(len).and_then(|link| self.prefixes.get(&link.normal)).and_then(|p| p.entry);
-            let Some(entry) = entry else {
+            let Some(entry) = self.entry(chain, len) else {
                 continue;
             };
             let extension = effective(segments, len, rules);
@@ -229,14 +223,17 @@ impl Tree {
         self.head.as_ref().map(|head| head.len)
     }
 
-    /// The link of the head for one view.
-    pub fn head_digest(&self, view: View) -> Option<Digest> {
-        self.head.as_ref().map(|head| head.link.of(view))
-    }
-
     /// Number of different prefixes kept.
     pub fn prefix_count(&self) -> usize {
         self.prefixes.len()
+    }
+
+    fn prefix(&self, chain: &Chain, len: usize) -> Option<&Prefix> {
+        self.prefixes.get(&chain.link(len)?.normal)
+    }
+
+    fn entry(&self, chain: &Chain, len: usize) -> Option<Entry> {
+        self.prefix(chain, len)?.entry
     }
 
     fn prefix_mut(&mut self, chain: &Chain, len: usize) -> Option<&mut Prefix> {

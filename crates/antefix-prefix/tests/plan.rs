@@ -287,3 +287,47 @@ proptest! {
         prop_assert!(found.kept() <= found.kept_at_most() && found.kept_at_most() <= found.sent);
     }
 }
+
+#[test]
+fn notes_and_causes_are_told_in_words() {
+    let (position, tokens) = (7, Tokens(900));
+    let notes = [
+        (PlanNote::EndMovedBack { from: 9, to: 7 }, "the new entry ends at position 7, not at position 9"),
+        (PlanNote::NoNewEnd, "no new position takes a marker: nothing new is written"),
+        (
+            PlanNote::TooShort { position, tokens, minimum: Tokens(1024) },
+            "up to position 7 the prefix is too short to be kept: about 900 tokens, at least 1024 are needed",
+        ),
+        (
+            PlanNote::MayBeTooShort { position, tokens },
+            "up to position 7 the prefix, about 900 tokens, may be too short to be kept: sources disagree",
+        ),
+        (PlanNote::HeadRaised, "the head is written for one hour too: one hour may not follow five minutes"),
+        (PlanNote::HourNotSupported, "one hour is not to be had here: entries are written for five minutes"),
+        (
+            PlanNote::DoubtfulCovered { position },
+            "the entry in doubt, up to position 7, needs no marker: the new end's search covers it",
+        ),
+        (
+            PlanNote::Anchored { confirmed: 7, anchor: 8 },
+            "the confirmed entry's end, position 7, takes no marker: position 8 reaches it",
+        ),
+        (
+            PlanNote::OutOfReach { confirmed: 7 },
+            "no marker reaches the confirmed entry, which ends at position 7",
+        ),
+        (PlanNote::NoSlot { position }, "position 7 goes without a marker: no more are allowed"),
+    ];
+    for (note, expect) in notes {
+        assert_eq!(note.to_string(), expect);
+    }
+    let causes = [
+        (Cause::ThinkingStripped, "the user speaks again: only the thinking of the last turn is kept"),
+        (Cause::MessageCleared, "the user speaks again: a system message with `clear_at` is dropped"),
+        (Cause::FirstImage, "the first image of the conversation"),
+        (Cause::ReferenceChanged, "a deferred tool that was referenced has another definition"),
+    ];
+    for (cause, expect) in causes {
+        assert_eq!(cause.to_string(), expect);
+    }
+}

@@ -8,22 +8,22 @@ use super::Change;
 use crate::spelling::{MARKER, keeps_order};
 
 /// A difference below some element.
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Tokens of the pointer from the element down, the last one first.
     tokens: Vec<String>,
-    pub(super) change: Change,
-    pub(super) offset: Option<usize>,
-    pub(super) earlier: Option<String>,
-    pub(super) later: Option<String>,
+    pub(crate) change: Change,
+    pub(crate) offset: Option<usize>,
+    pub(crate) earlier: Option<String>,
+    pub(crate) later: Option<String>,
 }
 
 impl Found {
-    pub(super) fn new(change: Change) -> Self {
+    pub(crate) fn new(change: Change) -> Self {
         Self { tokens: Vec::new(), change, offset: None, earlier: None, later: None }
     }
 
     /// The JSON Pointer from the element down.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let mut path = String::new();
         for token in self.tokens.iter().rev() {
             path.push('/');
@@ -37,21 +37,21 @@ impl Found {
         self
     }
 
-    pub(super) fn between(change: Change, old: Node<'_>, new: Node<'_>) -> Self {
+    pub(crate) fn between(change: Change, old: Node<'_>, new: Node<'_>) -> Self {
         Self { earlier: Some(excerpt(old)), later: Some(excerpt(new)), ..Self::new(change) }
     }
 
-    pub(super) fn added(new: Node<'_>) -> Self {
+    pub(crate) fn added(new: Node<'_>) -> Self {
         Self { later: Some(excerpt(new)), ..Self::new(Change::Added) }
     }
 
-    pub(super) fn removed(old: Node<'_>) -> Self {
+    pub(crate) fn removed(old: Node<'_>) -> Self {
         Self { earlier: Some(excerpt(old)), ..Self::new(Change::Removed) }
     }
 }
 
 /// The first difference of meaning between two values; `ordered` says that the order of keys counts.
-pub(super) fn walk(old: Node<'_>, new: Node<'_>, ordered: bool) -> Option<Found> {
+pub(crate) fn walk(old: Node<'_>, new: Node<'_>, ordered: bool) -> Option<Found> {
     if old.raw() == new.raw() {
         return None;
     }
@@ -66,12 +66,12 @@ pub(super) fn walk(old: Node<'_>, new: Node<'_>, ordered: bool) -> Option<Found>
 }
 
 /// The first difference between two messages, their content aside.
-pub(super) fn walk_header(old: Node<'_>, new: Node<'_>) -> Option<Found> {
+pub(crate) fn walk_header(old: Node<'_>, new: Node<'_>) -> Option<Found> {
     objects(old, new, Some("content"))
 }
 
 /// Compares a text given as a string with one given as a block, or the reverse; `None` for any other pair.
-pub(super) fn walk_text(old: Node<'_>, new: Node<'_>) -> Option<Found> {
+pub(crate) fn walk_text(old: Node<'_>, new: Node<'_>) -> Option<Found> {
     match (old.kind(), new.kind()) {
         (Kind::String, Kind::Object) => {
             if let Some(found) = new.get("text").and_then(|text| strings(old, text)) {
@@ -146,6 +146,7 @@ fn cut(text: &str, offset: usize) -> String {
     let start = (0..=offset.saturating_sub(BEFORE)).rev().find(boundary).unwrap_or(0);
     let end = (offset.saturating_add(AFTER).min(text.len())..text.len()).find(boundary).unwrap_or(text.len());
     let (head, tail) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
+    // INVARIANT: both ends are character boundaries, and the start is not behind the end.
     format!("{head}{}{tail}", &text[start..end])
 }
 

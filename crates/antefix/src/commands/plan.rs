@@ -63,7 +63,7 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
         say!("note: {note}");
     }
     for note in &plan.notes {
-        say!("note: {note:?}");
+        say!("note: {note}");
     }
     Ok(ExitCode::SUCCESS)
 }
