@@ -35,6 +35,20 @@ pub(crate) struct Content {
     pub tokens: u64,
 }
 
+impl Content {
+    fn new(part: Part, tokenizer: Tokenizer) -> Self {
+        let tokens = match &part {
+            Part::Text(text) | Part::Thinking { text, .. } => tokenizer.text(text.len()),
+            Part::ToolUse { name, input, .. } | Part::ServerToolUse { name, input, .. } => {
+                tokenizer.text(name.len() + input.len())
+            }
+            Part::Redacted(data) => tokenizer.text(data.len()),
+            Part::ServerResult { .. } => 0,
+        };
+        Self { part, tokens }
+    }
+}
+
 /// What a content block is.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
@@ -60,22 +74,8 @@ pub(crate) struct Usage {
     pub speed: String,
 }
 
-impl Content {
-    fn new(part: Part, tokenizer: Tokenizer) -> Self {
-        let tokens = match &part {
-            Part::Text(text) | Part::Thinking { text, .. } => tokenizer.text(text.len()),
-            Part::ToolUse { name, input, .. } | Part::ServerToolUse { name, input, .. } => {
-                tokenizer.text(name.len() + input.len())
-            }
-            Part::Redacted(data) => tokenizer.text(data.len()),
-            Part::ServerResult { .. } => 0,
-        };
-        Self { part, tokens }
-    }
-}
-
-/// Composes the content: signatures and ids are derived from the request's digest, so that the same request gets the
-/// same answer. Thinking is only shown if the request switched it on.
+/// Composes the content: signatures and ids are derived from the request's digest, so that the same request
+/// gets the same answer. Thinking is only shown if the request switched it on.
 pub(crate) fn compose(
     request: &Request,
     digest: Digest,

@@ -18,13 +18,6 @@ pub(crate) struct Signature {
     pub text: u64,
 }
 
-/// A block that was dropped from the prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Dropped {
-    pub path: String,
-    pub reason: &'static str,
-}
-
 impl Signature {
     /// The signature of thinking that is to follow a request of digest `prefix`; `ordinal` from
     /// [`next_ordinal`].
@@ -51,6 +44,13 @@ impl Signature {
     }
 }
 
+/// A block that was dropped from the prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub path: String,
+    pub reason: &'static str,
+}
+
 /// Number of the next thinking block of a conversation.
 pub(crate) fn next_ordinal(request: &Request) -> u32 {
     let blocks = request.messages.iter().flat_map(|message| &message.blocks);
@@ -60,8 +60,8 @@ pub(crate) fn next_ordinal(request: &Request) -> u32 {
 
 /// Checks all thinking of a request. Thinking that was changed, or that no simulator signed, is refused for
 /// every model. What is bound to another model is dropped. If `binds`, a block whose prefix has changed, or
-/// that misses its predecessor, is refused or, if the request asks for it, dropped. Also gives the digest that
-/// thinking in the answer will be bound to.
+/// that misses its predecessor, is refused or, if the request asks for it, dropped. Also gives the digest
+/// that thinking in the answer will be bound to.
 pub(crate) fn check(
     request: &mut Request,
     model: &str,

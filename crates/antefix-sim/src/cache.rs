@@ -1,4 +1,5 @@
-//! The cache: a tree whose edges are the full texts of rendered blocks, so that equal prefixes are equal paths.
+//! The cache: a tree whose edges are the full texts of rendered blocks, so that equal prefixes are equal
+//! paths.
 
 use std::collections::BTreeMap;
 
@@ -17,56 +18,6 @@ pub(crate) struct Cache {
     random: u64,
     /// Number of nodes at which expired entries are next swept out.
     sweep_at: usize,
-}
-
-/// The knobs that concern the cache.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CacheRules {
-    pub refresh: Refresh,
-    pub other_ttl: OtherTtl,
-    pub eviction_per_mille: u32,
-    pub seed: u64,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Node {
-    /// By the identity of the next block.
-    children: BTreeMap<String, usize>,
-    entry: Option<Entry>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    ttl: Ttl,
-    available_at: Millis,
-    /// The first moment at which it is gone.
-    expires_at: Millis,
-}
-
-/// One request as the cache sees it.
-pub(crate) struct Ask<'a> {
-    pub scope: &'a str,
-    pub blocks: &'a [Rendered],
-    /// Marked blocks in rendering order.
-    pub markers: Vec<(usize, Ttl)>,
-    pub minimum: u64,
-    pub lookback: usize,
-    pub collapse: bool,
-    /// Start of the request.
-    pub now: Millis,
-}
-
-/// What was found and what is to be written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    /// Index of the last block read.
-    pub hit: Option<usize>,
-    /// Entries to write: block and TTL.
-    pub writes: Vec<(usize, Ttl)>,
-    pub read: u64,
-    pub write_5m: u64,
-    pub write_1h: u64,
-    pub uncached: u64,
 }
 
 impl Cache {
@@ -235,6 +186,30 @@ impl Cache {
     }
 }
 
+/// The knobs that concern the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CacheRules {
+    pub refresh: Refresh,
+    pub other_ttl: OtherTtl,
+    pub eviction_per_mille: u32,
+    pub seed: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    /// By the identity of the next block.
+    children: BTreeMap<String, usize>,
+    entry: Option<Entry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    ttl: Ttl,
+    available_at: Millis,
+    /// The first moment at which it is gone.
+    expires_at: Millis,
+}
+
 impl Entry {
     /// Two writes of one prefix, the second while the first still lives: readable from the earlier, kept for
     /// the longer.
@@ -242,6 +217,32 @@ impl Entry {
         let longer = if self.expires_at > other.expires_at { self } else { other };
         Entry { available_at: self.available_at.min(other.available_at), ..longer }
     }
+}
+
+/// One request as the cache sees it.
+pub(crate) struct Ask<'a> {
+    pub scope: &'a str,
+    pub blocks: &'a [Rendered],
+    /// Marked blocks in rendering order.
+    pub markers: Vec<(usize, Ttl)>,
+    pub minimum: u64,
+    pub lookback: usize,
+    pub collapse: bool,
+    /// Start of the request.
+    pub now: Millis,
+}
+
+/// What was found and what is to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Index of the last block read.
+    pub hit: Option<usize>,
+    /// Entries to write: block and TTL.
+    pub writes: Vec<(usize, Ttl)>,
+    pub read: u64,
+    pub write_5m: u64,
+    pub write_1h: u64,
+    pub uncached: u64,
 }
 
 /// How long an entry lives after the start of the request that wrote or last read it.

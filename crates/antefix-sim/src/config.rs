@@ -58,36 +58,6 @@ pub struct Config {
     pub unified_quota: Option<UnifiedQuota>,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            platform: Platform::Anthropic,
-            rules: Vec::new(),
-            accept_unknown_models: false,
-            tokenizer: Tokenizer::Estimate,
-            image_tokens: 1_500,
-            tool_prompt: false,
-            grey: Grey::Stated,
-            collapse_runs: None,
-            refresh: Refresh::Path,
-            other_ttl: OtherTtl::Keeps,
-            images: ImageRule::Presence,
-            betas: BetaKey::All,
-            binding: Binding::ByModel,
-            thinking_first: false,
-            server_tool_marker: true,
-            implicit_tools: false,
-            fold_white_space: false,
-            eviction_per_mille: 0,
-            seed: 1,
-            diagnostics_pending: false,
-            latency: Latency::default(),
-            limits: Limits::default(),
-            unified_quota: None,
-        }
-    }
-}
-
 impl Config {
     /// A profile by its name: `anthropic` or `bedrock`.
     pub fn profile(name: &str) -> Option<Self> {
@@ -127,6 +97,36 @@ impl Config {
             Binding::ByModel => rules.thinking_binding,
             Binding::Always => true,
             Binding::Never => false,
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            platform: Platform::Anthropic,
+            rules: Vec::new(),
+            accept_unknown_models: false,
+            tokenizer: Tokenizer::Estimate,
+            image_tokens: 1_500,
+            tool_prompt: false,
+            grey: Grey::Stated,
+            collapse_runs: None,
+            refresh: Refresh::Path,
+            other_ttl: OtherTtl::Keeps,
+            images: ImageRule::Presence,
+            betas: BetaKey::All,
+            binding: Binding::ByModel,
+            thinking_first: false,
+            server_tool_marker: true,
+            implicit_tools: false,
+            fold_white_space: false,
+            eviction_per_mille: 0,
+            seed: 1,
+            diagnostics_pending: false,
+            latency: Latency::default(),
+            limits: Limits::default(),
+            unified_quota: None,
         }
     }
 }
@@ -251,8 +251,8 @@ impl Default for Limits {
     }
 }
 
-/// A subscription's quota. What a cache read weighs in it is unknown; here a read weighs 0.1, a write 1.25 or 2,
-/// an output token 5.
+/// A subscription's quota. What a cache read weighs in it is unknown; here a read weighs 0.1, a write 1.25 or
+/// 2, an output token 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnifiedQuota {
     /// Input-token equivalents in five hours.

@@ -11,45 +11,6 @@ use crate::request::{Previous, Request};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory(VecDeque<Fingerprint>);
 
-/// A request without its texts.
-#[derive(Clone, Debug)]
-pub(crate) struct Fingerprint {
-    tenant: String,
-    message_id: String,
-    at: Millis,
-    /// Model and speed.
-    model: String,
-    /// Parameters whose change is reported as `unavailable`.
-    params: String,
-    blocks: Vec<(Section, Digest, u64)>,
-}
-
-impl Fingerprint {
-    pub fn of(request: &Request, blocks: &[Rendered], tenant: &str, at: Millis) -> Self {
-        let params = &request.params;
-        let digests = blocks.iter().map(|block| {
-            let mut digest = Digest::new();
-            digest.part("", &block.identity);
-            (block.section, digest, block.tokens)
-        });
-        Self {
-            tenant: tenant.to_owned(),
-            message_id: String::new(),
-            at,
-            model: format!("{} {}", request.model, params.speed),
-            params: format!(
-                "{:?}",
-                (
-                    (&params.tool_choice, &params.forced_tool, params.disable_parallel),
-                    (&params.thinking, &params.effort, &params.format, &params.task_budget),
-                    (&params.context_management, &params.betas),
-                )
-            ),
-            blocks: digests.collect(),
-        }
-    }
-}
-
 impl Memory {
     /// The `diagnostics` member for a request that names `previous`.
     ///
@@ -95,13 +56,52 @@ impl Memory {
     }
 }
 
-/// The answer while the comparison is not finished.
-pub(crate) const PENDING: &str = "{\"cache_miss_reason\":null}";
+/// A request without its texts.
+#[derive(Clone, Debug)]
+pub(crate) struct Fingerprint {
+    tenant: String,
+    message_id: String,
+    at: Millis,
+    /// Model and speed.
+    model: String,
+    /// Parameters whose change is reported as `unavailable`.
+    params: String,
+    blocks: Vec<(Section, Digest, u64)>,
+}
+
+impl Fingerprint {
+    pub fn of(request: &Request, blocks: &[Rendered], tenant: &str, at: Millis) -> Self {
+        let params = &request.params;
+        let digests = blocks.iter().map(|block| {
+            let mut digest = Digest::new();
+            digest.part("", &block.identity);
+            (block.section, digest, block.tokens)
+        });
+        Self {
+            tenant: tenant.to_owned(),
+            message_id: String::new(),
+            at,
+            model: format!("{} {}", request.model, params.speed),
+            params: format!(
+                "{:?}",
+                (
+                    (&params.tool_choice, &params.forced_tool, params.disable_parallel),
+                    (&params.thinking, &params.effort, &params.format, &params.task_budget),
+                    (&params.context_management, &params.betas),
+                )
+            ),
+            blocks: digests.collect(),
+        }
+    }
+}
 
 fn reason(kind: &str, missed: Option<u64>) -> String {
-    let missed = missed.map(|tokens| format!(",\"cache_missed_input_tokens\":{tokens}")).unwrap_or_default();
-    format!("{{\"cache_miss_reason\":{{\"type\":\"{kind}\"{missed}}}}}")
+    let missed = missed.map(|tokens| format!(r#","cache_missed_input_tokens":{tokens}"#)).unwrap_or_default();
+    format!(r#"{{"cache_miss_reason":{{"type":"{kind}"{missed}}}}}"#)
 }
+
+/// The answer while the comparison is not finished.
+pub(crate) const PENDING: &str = r#"{"cache_miss_reason":null}"#;
 
 /// "Short retention" in the documentation; an hour is assumed.
 const RETENTION: u64 = 3_600_000;

@@ -11,34 +11,6 @@ use crate::error::ApiError;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meter(BTreeMap<String, Used>);
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Used {
-    minute: Window,
-    requests: u64,
-    input: u64,
-    output: u64,
-    five_hours: Window,
-    five_hours_units: u64,
-    week: Window,
-    week_units: u64,
-}
-
-/// The number of a fixed window since the start of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Window(u64);
-
-impl Window {
-    /// Moves on to the window of `now`; says whether it is a new one.
-    fn enter(&mut self, now: Millis, length: u64) -> bool {
-        let current = Self(now.0 / length);
-        std::mem::replace(self, current) != current
-    }
-
-    fn end(self, length: u64) -> Millis {
-        Millis((self.0 + 1).saturating_mul(length))
-    }
-}
-
 impl Meter {
     /// Counts a request in, or refuses it.
     pub fn admit(&mut self, organization: &str, limits: &Limits, now: Millis) -> Result<(), ApiError> {
@@ -114,8 +86,21 @@ impl Meter {
     }
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    minute: Window,
+    requests: u64,
+    input: u64,
+    output: u64,
+    five_hours: Window,
+    five_hours_units: u64,
+    week: Window,
+    week_units: u64,
+}
+
 impl Used {
-    /// Utilization with two decimals; resets in seconds of the epoch, as a subscription's responses have them.
+    /// Utilization with two decimals; resets in seconds of the epoch, as a subscription's responses have
+    /// them.
     fn unified(&self, quota: &UnifiedQuota) -> Vec<(String, String)> {
         let rows = [
             ("5h", self.five_hours_units, quota.five_hours, self.five_hours.end(FIVE_HOURS)),
@@ -139,11 +124,28 @@ impl Used {
     }
 }
 
+/// The number of a fixed window since the start of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Window(u64);
+
+impl Window {
+    /// Moves on to the window of `now`; says whether it is a new one.
+    fn enter(&mut self, now: Millis, length: u64) -> bool {
+        let current = Self(now.0 / length);
+        std::mem::replace(self, current) != current
+    }
+
+    fn end(self, length: u64) -> Millis {
+        Millis((self.0 + 1).saturating_mul(length))
+    }
+}
+
 /// A moment as RFC 3339 in UTC, whole seconds.
 fn timestamp(moment: Millis) -> String {
     let seconds = moment.0 / 1000;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01 split into 400-year eras (Hinnant, "chrono-compatible low-level date algorithms").
+    // Days since 0000-03-01 split into 400-year eras (Hinnant, "chrono-compatible low-level date
+    // algorithms").
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

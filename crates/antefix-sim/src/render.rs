@@ -3,7 +3,7 @@
 use antefix_models::{Retention, Rules};
 
 use crate::config::{BetaKey, Config, ImageRule, Tokenizer};
-use crate::request::{Block, Clear, Marker, Message, Request, Role};
+use crate::request::{Block, Clear, Marker, Message, Request, Role, Tool};
 
 /// One rendered block: the unit of the cache.
 #[derive(Clone, Debug)]
@@ -93,24 +93,14 @@ struct Renderer<'a> {
 impl Renderer<'_> {
     fn tools(&mut self, request: &Request) {
         for tool in request.tools.iter().filter(|tool| !tool.deferred && !tool.web) {
-            let markers = tool.marker.iter().cloned().collect();
-            self.push(Section::Tools, "tool", &tool.text, self.tokens(&tool.text), Run::Alone, markers, true);
+            self.tool(Section::Tools, tool);
         }
     }
 
     /// Web search and web fetch change the system prompt, so their definitions stand at its head.
     fn system(&mut self, request: &Request) {
         for tool in request.tools.iter().filter(|tool| tool.web && !tool.deferred) {
-            let markers = tool.marker.iter().cloned().collect();
-            self.push(
-                Section::System,
-                "tool",
-                &tool.text,
-                self.tokens(&tool.text),
-                Run::Alone,
-                markers,
-                true,
-            );
+            self.tool(Section::System, tool);
         }
         for block in &request.system {
             self.block(Section::System, "system", block, block.markable());
@@ -132,44 +122,42 @@ impl Renderer<'_> {
         }
     }
 
+    fn tool(&mut self, section: Section, tool: &Tool) {
+        let rendered = Rendered {
+            section,
+            identity: self.identity("tool", &tool.text),
+            tokens: self.tokens(&tool.text),
+            run: Run::Alone,
+            markers: tool.marker.iter().cloned().collect(),
+            markable: true,
+        };
+        self.blocks.push(rendered);
+    }
+
     fn block(&mut self, section: Section, role: &str, block: &Block, markable: bool) {
-        let header = format!("{role}{SEPARATOR}{}", block.kind);
         let tokens = match (self.config.tokenizer, block.images) {
             (Tokenizer::Estimate, images @ 1..) => images * self.config.image_tokens + 4,
             _ => self.tokens(&block.text),
         };
-        self.push(
+        let rendered = Rendered {
             section,
-            &header,
-            &block.text,
+            identity: self.identity(&format!("{role}{SEPARATOR}{}", block.kind), &block.text),
             tokens,
-            Run::of(&block.kind),
-            block.markers.clone(),
+            run: Run::of(&block.kind),
+            markers: block.markers.clone(),
             markable,
-        );
+        };
+        self.blocks.push(rendered);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of one struct, built in one place")]
-    fn push(
-        &mut self,
-        section: Section,
-        header: &str,
-        text: &str,
-        tokens: u64,
-        run: Run,
-        markers: Vec<Marker>,
-        markable: bool,
-    ) {
+    /// Uses up the salt.
+    fn identity(&mut self, header: &str, text: &str) -> String {
         let salt = std::mem::take(&mut self.salt);
-        let folded;
-        let text = if self.config.fold_white_space {
-            folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            &folded
-        } else {
-            text
-        };
-        let identity = format!("{salt}{header}{SEPARATOR}{text}");
-        self.blocks.push(Rendered { section, identity, tokens, run, markers, markable });
+        if !self.config.fold_white_space {
+            return format!("{salt}{header}{SEPARATOR}{text}");
+        }
+        let folded: Vec<_> = text.split_whitespace().collect();
+        format!("{salt}{header}{SEPARATOR}{}", folded.join(" "))
     }
 
     fn tokens(&self, text: &str) -> u64 {
@@ -227,7 +215,8 @@ fn first_kept_thinking(request: &Request, rules: &Rules) -> usize {
     let spoken = |message: &Message| {
         message.role == Role::User && message.blocks.iter().any(|block| block.kind != "tool_result")
     };
-    let turns: Vec<usize> = (0..request.messages.len()).filter(|&at| spoken(&request.messages[at])).collect();
+    let messages = request.messages.iter().enumerate();
+    let turns: Vec<usize> = messages.filter(|(_, message)| spoken(message)).map(|(at, _)| at).collect();
     let keep = match (request.params.clear_thinking, rules.thinking_retention) {
         (Some(Clear::KeepAll), _) | (None, Retention::AllTurns) => return 0,
         (Some(Clear::KeepTurns(turns)), _) => turns.max(1) as usize,

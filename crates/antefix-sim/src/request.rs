@@ -22,17 +22,6 @@ pub(crate) struct Request {
     pub params: Params,
 }
 
-/// One message.
-#[derive(Clone, Debug)]
-pub(crate) struct Message {
-    pub role: Role,
-    pub blocks: Vec<Block>,
-    /// `clear_at: "next_user_message"`.
-    pub clears: bool,
-    /// Carries its own `output_config`, which stays out of the cache key.
-    pub effort: bool,
-}
-
 impl Request {
     /// Reads a request whose tools may have been sent earlier (`known_tools`, for threads).
     pub fn read(root: Node<'_>, betas: Vec<String>, known_tools: &[Tool]) -> Result<Self, ApiError> {
@@ -52,26 +41,15 @@ impl Request {
     }
 }
 
-fn read_tools(root: Node<'_>) -> Result<Vec<Tool>, ApiError> {
-    let Some(node) = present(root, "tools") else { return Ok(Vec::new()) };
-    list(node, "tools")?;
-    node.items().enumerate().map(|(index, item)| Tool::read(item, &format!("tools.{index}"))).collect()
-}
-
-fn read_system(root: Node<'_>, tools: &[&Tool]) -> Result<Vec<Block>, ApiError> {
-    let Some(node) = present(root, "system") else { return Ok(Vec::new()) };
-    if let Some(text) = node.str() {
-        return Ok(if text.is_empty() { Vec::new() } else { vec![Block::from_text(&text, "system")] });
-    }
-    list(node, "system")?;
-    let blocks = node.items().enumerate();
-    blocks.map(|(index, item)| Block::read(item, &format!("system.{index}"), tools)).collect()
-}
-
-fn read_messages(root: Node<'_>, tools: &[&Tool]) -> Result<Vec<Message>, ApiError> {
-    let node = present(root, "messages").ok_or_else(|| ApiError::invalid("messages: Field required"))?;
-    list(node, "messages")?;
-    node.items().enumerate().map(|(index, item)| Message::read(item, index, tools)).collect()
+/// One message.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub role: Role,
+    pub blocks: Vec<Block>,
+    /// `clear_at: "next_user_message"`.
+    pub clears: bool,
+    /// Carries its own `output_config`, which stays out of the cache key.
+    pub effort: bool,
 }
 
 impl Message {
@@ -101,6 +79,28 @@ impl Message {
             effort: present(node, "output_config").is_some(),
         })
     }
+}
+
+fn read_tools(root: Node<'_>) -> Result<Vec<Tool>, ApiError> {
+    let Some(node) = present(root, "tools") else { return Ok(Vec::new()) };
+    list(node, "tools")?;
+    node.items().enumerate().map(|(index, item)| Tool::read(item, &format!("tools.{index}"))).collect()
+}
+
+fn read_system(root: Node<'_>, tools: &[&Tool]) -> Result<Vec<Block>, ApiError> {
+    let Some(node) = present(root, "system") else { return Ok(Vec::new()) };
+    if let Some(text) = node.str() {
+        return Ok(if text.is_empty() { Vec::new() } else { vec![Block::from_text(&text, "system")] });
+    }
+    list(node, "system")?;
+    let blocks = node.items().enumerate();
+    blocks.map(|(index, item)| Block::read(item, &format!("system.{index}"), tools)).collect()
+}
+
+fn read_messages(root: Node<'_>, tools: &[&Tool]) -> Result<Vec<Message>, ApiError> {
+    let node = present(root, "messages").ok_or_else(|| ApiError::invalid("messages: Field required"))?;
+    list(node, "messages")?;
+    node.items().enumerate().map(|(index, item)| Message::read(item, index, tools)).collect()
 }
 
 fn read_content(content: Node<'_>, path: &str, tools: &[&Tool]) -> Result<Vec<Block>, ApiError> {

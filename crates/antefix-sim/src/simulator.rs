@@ -51,8 +51,8 @@ impl Simulator {
         }
     }
 
-    /// Answers one request that started at `now`. Moments may fall a little from call to call, as those of requests
-    /// that arrive together do.
+    /// Answers one request that started at `now`. Moments may fall a little from call to call, as those of
+    /// requests that arrive together do.
     pub fn handle(&mut self, request: &HttpRequest<'_>, now: Millis) -> HttpResponse {
         self.requests += 1;
         let request_id = format!("req_sim{:012}", self.requests);
@@ -81,17 +81,17 @@ impl Simulator {
         let path = request.path.split('?').next().unwrap_or_default().trim_end_matches('/');
         match (request.method, path) {
             ("HEAD" | "GET", "/api/hello") => Ok(json(200, "{}".to_owned())),
-            ("GET" | "HEAD", "/v1/models") => self.admit(request, now).map(|_| json(200, catalogue::list())),
+            ("GET" | "HEAD", "/v1/models") => self.tenant(request).map(|_| json(200, catalogue::list())),
             ("POST", "/v1/messages") => {
-                let tenant = self.admit(request, now)?;
+                let tenant = self.tenant(request)?;
                 Ok(self.messages(request, &tenant, request_id, now))
             }
             ("POST", "/v1/messages/count_tokens") => {
-                self.admit(request, now)?;
+                self.tenant(request)?;
                 self.count_tokens(request).map(|body| json(200, body))
             }
             ("GET" | "HEAD", _) if path.starts_with("/v1/models/") => {
-                self.admit(request, now)?;
+                self.tenant(request)?;
                 catalogue::one(path.trim_start_matches("/v1/models/")).map(|body| json(200, body))
             }
             (_, "/api/hello" | "/v1/models" | "/v1/messages" | "/v1/messages/count_tokens") => {
@@ -102,7 +102,7 @@ impl Simulator {
     }
 
     /// Who asks, if that is known and allowed.
-    fn admit(&self, request: &HttpRequest<'_>, _now: Millis) -> Result<Tenant, ApiError> {
+    fn tenant(&self, request: &HttpRequest<'_>) -> Result<Tenant, ApiError> {
         let tenant = Tenant::of(request, self.config.platform)?;
         if request.header("anthropic-version").is_none() {
             return Err(ApiError::invalid("anthropic-version: header is required"));

@@ -10,15 +10,6 @@ use crate::request::{Message, Params, Request};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Threads(BTreeMap<(String, String), Tip>);
 
-/// What can be continued from a message.
-#[derive(Clone, Debug)]
-enum Tip {
-    /// Nothing any more: a later request has.
-    Continued,
-    /// The conversation up to and including the answer.
-    Open { request: Box<Request>, last_request: Millis, answered_at: Millis },
-}
-
 impl Threads {
     /// Puts a continuing request together with what its thread holds.
     pub fn expand(
@@ -78,6 +69,15 @@ impl Threads {
             Tip::Open { last_request, .. } => now.saturating_sub(last_request.0) < DELETED,
         });
     }
+}
+
+/// What can be continued from a message.
+#[derive(Clone, Debug)]
+enum Tip {
+    /// Nothing any more: a later request has.
+    Continued,
+    /// The conversation up to and including the answer.
+    Open { request: Box<Request>, last_request: Millis, answered_at: Millis },
 }
 
 /// An answered request of a thread.

@@ -21,7 +21,7 @@ pub(crate) fn spoil(chunks: Vec<Chunk>, fault: Option<&Fault>, request_id: &str)
             (kept, StreamEnd::Clean)
         }
         Some(Fault::MalformedSse) => (garble(chunks, "data: ", "dta "), StreamEnd::Clean),
-        Some(Fault::MalformedJson) => (garble(chunks, "\"type\":", "\"type\" "), StreamEnd::Clean),
+        Some(Fault::MalformedJson) => (garble(chunks, r#""type":"#, r#""type" "#), StreamEnd::Clean),
     }
 }
 
@@ -35,7 +35,7 @@ fn cut(chunks: Vec<Chunk>, point: Point) -> Vec<Chunk> {
         Point::MidInput => {
             let last = chunks
                 .iter()
-                .position(|chunk| holds(chunk, "input_json_delta") && !holds(chunk, "\"partial_json\":\"\""));
+                .position(|chunk| holds(chunk, "input_json_delta") && !holds(chunk, r#""partial_json":"""#));
             chunks.into_iter().take(last.map_or(usize::MAX, |last| last + 1)).collect()
         }
         Point::Bytes(limit) => cut_bytes(chunks, limit),

@@ -17,9 +17,9 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// The body of an error response, and the data of an `error` event.
 pub(crate) fn error_body(error: &ApiError, request_id: &str) -> String {
-    let code = error.code.map(|code| format!(",\"code\":{}", quoted(code))).unwrap_or_default();
+    let code = error.code.map(|code| format!(r#","code":{}"#, quoted(code))).unwrap_or_default();
     format!(
-        "{{\"type\":\"error\",\"error\":{{\"type\":{},\"message\":{}{code}}},\"request_id\":{}}}",
+        r#"{{"type":"error","error":{{"type":{},"message":{}{code}}},"request_id":{}}}"#,
         quoted(&error.kind),
         quoted(&error.message),
         quoted(request_id)
@@ -31,7 +31,7 @@ pub(crate) fn message_body(answer: &Answer) -> String {
     let content: Vec<String> = answer.content.iter().map(Content::finished).collect();
     let sequence = answer.stop_sequence.as_deref().map_or("null".to_owned(), quoted);
     format!(
-        "{},\"content\":[{}],\"stop_reason\":{},\"stop_sequence\":{sequence},\"usage\":{}{}}}",
+        r#"{},"content":[{}],"stop_reason":{},"stop_sequence":{sequence},"usage":{}{}}}"#,
         answer.head(),
         content.join(","),
         quoted(&answer.stop_reason),
@@ -43,7 +43,7 @@ pub(crate) fn message_body(answer: &Answer) -> String {
 /// The answer as it will come back in the history.
 pub(crate) fn as_message(content: &[Content]) -> Result<Message, ApiError> {
     let content: Vec<String> = content.iter().map(Content::finished).collect();
-    let text = format!("{{\"role\":\"assistant\",\"content\":[{}]}}", content.join(","));
+    let text = format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(","));
     let body = Body::parse(text).map_err(|error| ApiError::new(500, "api_error", error.to_string()))?;
     Message::read(body.root(), 0, &[])
 }
@@ -51,21 +51,21 @@ pub(crate) fn as_message(content: &[Content]) -> Result<Message, ApiError> {
 impl Answer {
     pub(super) fn head(&self) -> String {
         let (model, id) = (quoted(&self.model), quoted(&self.id));
-        format!("{{\"model\":{model},\"id\":{id},\"type\":\"message\",\"role\":\"assistant\"")
+        format!(r#"{{"model":{model},"id":{id},"type":"message","role":"assistant""#)
     }
 
     /// Members that only some answers have.
     pub(super) fn tail(&self) -> String {
         let mut tail = String::new();
         if let Some(diagnostics) = &self.diagnostics {
-            tail.push_str(&format!(",\"diagnostics\":{diagnostics}"));
+            tail.push_str(&format!(r#","diagnostics":{diagnostics}"#));
         }
         if !self.dropped.is_empty() {
             let items = self.dropped.iter().map(|dropped| {
                 let (path, reason) = (quoted(&dropped.path), quoted(dropped.reason));
-                format!("{{\"type\":\"thinking_dropped\",\"path\":{path},\"reason\":{reason}}}")
+                format!(r#"{{"type":"thinking_dropped","path":{path},"reason":{reason}}}"#)
             });
-            tail.push_str(&format!(",\"input_transformations\":[{}]", items.collect::<Vec<_>>().join(",")));
+            tail.push_str(&format!(r#","input_transformations":[{}]"#, items.collect::<Vec<_>>().join(",")));
         }
         tail
     }
@@ -76,10 +76,10 @@ impl Content {
     /// `{}`.
     fn finished(&self) -> String {
         match &self.part {
-            Part::Text(text) => format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text)),
+            Part::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, quoted(text)),
             Part::Thinking { text, signature } => {
                 let (text, signature) = (quoted(text), quoted(signature));
-                format!("{{\"type\":\"thinking\",\"thinking\":{text},\"signature\":{signature}}}")
+                format!(r#"{{"type":"thinking","thinking":{text},"signature":{signature}}}"#)
             }
             Part::ToolUse { input, .. } | Part::ServerToolUse { input, .. } => {
                 let whole = Body::parse(input.as_str()).is_ok_and(|body| body.root().kind() == Kind::Object);
@@ -96,17 +96,15 @@ impl Content {
 
     fn opening_with(&self, tool_input: &str) -> String {
         match &self.part {
-            Part::Text(_) => "{\"type\":\"text\",\"text\":\"\"}".to_owned(),
-            Part::Thinking { .. } => {
-                "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}".to_owned()
-            }
-            Part::Redacted(data) => format!("{{\"type\":\"redacted_thinking\",\"data\":{}}}", quoted(data)),
+            Part::Text(_) => r#"{"type":"text","text":""}"#.to_owned(),
+            Part::Thinking { .. } => r#"{"type":"thinking","thinking":"","signature":""}"#.to_owned(),
+            Part::Redacted(data) => format!(r#"{{"type":"redacted_thinking","data":{}}}"#, quoted(data)),
             Part::ToolUse { id, name, .. } => call("tool_use", id, name, tool_input),
             Part::ServerToolUse { id, name, .. } => call("server_tool_use", id, name, tool_input),
             Part::ServerResult { id, name, content } => {
                 let name = if name.starts_with("tool_search_tool") { "tool_search" } else { name };
                 let (kind, id) = (quoted(&format!("{name}_tool_result")), quoted(id));
-                format!("{{\"type\":{kind},\"tool_use_id\":{id},\"content\":{content}}}")
+                format!(r#"{{"type":{kind},"tool_use_id":{id},"content":{content}}}"#)
             }
         }
     }
@@ -114,12 +112,12 @@ impl Content {
 
 fn call(kind: &str, id: &str, name: &str, input: &str) -> String {
     let (id, name) = (quoted(id), quoted(name));
-    format!("{{\"type\":\"{kind}\",\"id\":{id},\"name\":{name},\"input\":{input}}}")
+    format!(r#"{{"type":"{kind}","id":{id},"name":{name},"input":{input}}}"#)
 }
 
 impl Usage {
     /// The usage of a finished message, with the split by TTL.
-    pub fn finished(&self) -> String {
+    fn finished(&self) -> String {
         self.full(&self.total, self.output, true)
     }
 
@@ -145,7 +143,7 @@ impl Usage {
         let details = if details { self.details() } else { String::new() };
         let speed = match self.speed.as_str() {
             "" => String::new(),
-            speed => format!(",\"speed\":{}", quoted(speed)),
+            speed => format!(r#","speed":{}"#, quoted(speed)),
         };
         format!(
             "{{\"input_tokens\":{},\"cache_creation_input_tokens\":{},\"cache_read_input_tokens\":{},\
@@ -162,13 +160,12 @@ impl Usage {
     fn details(&self) -> String {
         let mut details = String::new();
         if self.thinking > 0 {
-            details
-                .push_str(&format!(",\"output_tokens_details\":{{\"thinking_tokens\":{}}}", self.thinking));
+            details.push_str(&format!(r#","output_tokens_details":{{"thinking_tokens":{}}}"#, self.thinking));
         }
         if self.searches + self.fetches > 0 {
             let (searches, fetches) = (self.searches, self.fetches);
             details.push_str(&format!(
-                ",\"server_tool_use\":{{\"web_search_requests\":{searches},\"web_fetch_requests\":{fetches}}}"
+                r#","server_tool_use":{{"web_search_requests":{searches},"web_fetch_requests":{fetches}}}"#
             ));
         }
         details

@@ -33,44 +33,42 @@ pub(crate) fn events(answer: &Answer) -> Vec<Event> {
          \"usage\":{usage}}}"
     );
     events.push(Event { name: "message_delta", data, tokens });
-    events.push(Event { name: "message_stop", data: "{\"type\":\"message_stop\"}".to_owned(), tokens });
+    events.push(Event { name: "message_stop", data: r#"{"type":"message_stop"}"#.to_owned(), tokens });
     events
 }
 
 fn message_start(answer: &Answer) -> Event {
     let message = format!(
-        "{},\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{}{}}}",
+        r#"{},"content":[],"stop_reason":null,"stop_sequence":null,"usage":{}{}}}"#,
         answer.head(),
         answer.usage.started(),
         answer.tail()
     );
-    let data = format!("{{\"type\":\"message_start\",\"message\":{message}}}");
+    let data = format!(r#"{{"type":"message_start","message":{message}}}"#);
     Event { name: "message_start", data, tokens: 0 }
 }
 
 fn block(events: &mut Vec<Event>, index: usize, content: &Content, before: u64) {
-    let start = format!(
-        "{{\"type\":\"content_block_start\",\"index\":{index},\"content_block\":{}}}",
-        content.opening()
-    );
+    let start =
+        format!(r#"{{"type":"content_block_start","index":{index},"content_block":{}}}"#, content.opening());
     events.push(Event { name: "content_block_start", data: start, tokens: before });
     if index == 0 {
-        events.push(Event { name: "ping", data: "{\"type\": \"ping\"}".to_owned(), tokens: before });
+        events.push(Event { name: "ping", data: r#"{"type": "ping"}"#.to_owned(), tokens: before });
     }
     let deltas = deltas(content);
     let count = deltas.len().max(1) as u64;
     for (at, delta) in deltas.into_iter().enumerate() {
-        let data = format!("{{\"type\":\"content_block_delta\",\"index\":{index},\"delta\":{delta}}}");
+        let data = format!(r#"{{"type":"content_block_delta","index":{index},"delta":{delta}}}"#);
         let tokens = before + content.tokens * (at as u64 + 1) / count;
         events.push(Event { name: "content_block_delta", data, tokens });
     }
-    let data = format!("{{\"type\":\"content_block_stop\",\"index\":{index}}}");
+    let data = format!(r#"{{"type":"content_block_stop","index":{index}}}"#);
     events.push(Event { name: "content_block_stop", data, tokens: before + content.tokens });
 }
 
 fn deltas(content: &Content) -> Vec<String> {
     let delta =
-        |kind: &str, key: &str, text: &str| format!("{{\"type\":\"{kind}\",\"{key}\":{}}}", quoted(text));
+        |kind: &str, key: &str, text: &str| format!(r#"{{"type":"{kind}","{key}":{}}}"#, quoted(text));
     match &content.part {
         Part::Text(text) => pieces(text).map(|piece| delta("text_delta", "text", piece)).collect(),
         Part::Thinking { text, signature } => pieces(text)

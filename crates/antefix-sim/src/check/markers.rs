@@ -29,13 +29,7 @@ pub(crate) fn markers(
     for (index, block) in blocks.iter().enumerate() {
         markers.extend(block.markers.iter().map(|marker| (index, marker.clone())));
     }
-    let limit = rules.max_markers as usize;
-    if markers.len() > limit {
-        let found = markers.len();
-        return Err(ApiError::invalid(format!(
-            "A maximum of {limit} blocks with cache_control may be provided. Found {found}."
-        )));
-    }
+    check_number(markers.len(), rules)?;
     if let Some(automatic) = &request.automatic {
         add_automatic(automatic, &mut markers, blocks, rules)?;
     }
@@ -70,16 +64,20 @@ fn add_automatic(
             explicit.path
         )));
     }
-    if markers.len() >= rules.max_markers as usize {
-        let limit = rules.max_markers;
-        let found = markers.len() + 1;
-        return Err(ApiError::invalid(format!(
-            "A maximum of {limit} blocks with cache_control may be provided. Found {found}."
-        )));
-    }
+    check_number(markers.len() + 1, rules)?;
     markers.push((target, automatic.clone()));
     markers.sort_by_key(|(index, _)| *index);
     Ok(())
+}
+
+fn check_number(found: usize, rules: &Rules) -> Result<(), ApiError> {
+    let limit = rules.max_markers;
+    if found <= limit as usize {
+        return Ok(());
+    }
+    Err(ApiError::invalid(format!(
+        "A maximum of {limit} blocks with cache_control may be provided. Found {found}."
+    )))
 }
 
 /// Every 1h marker stands before every 5m marker.

@@ -15,7 +15,7 @@ pub(crate) fn check(request: &Request, rules: &Rules, config: &Config) -> Result
     match messages.first().map(|message| message.role) {
         None => return Err(ApiError::invalid("messages: at least one message is required")),
         Some(Role::Assistant) => {
-            return Err(ApiError::invalid("messages: first message must use the \"user\" role"));
+            return Err(ApiError::invalid(r#"messages: first message must use the "user" role"#));
         }
         Some(Role::System | Role::User) => {}
     }

@@ -41,37 +41,6 @@ pub(crate) struct Params {
     pub drop_block: bool,
 }
 
-/// The `thinking` parameter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Thinking {
-    /// `enabled`, `adaptive`, `disabled`; empty if omitted.
-    pub kind: String,
-    pub budget: Option<u64>,
-}
-
-/// What the prompt is to be compared with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Previous {
-    /// `previous_message_id: null`
-    FirstTurn,
-    /// The request that was answered with this message.
-    Message(String),
-}
-
-/// Which thinking stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Clear {
-    KeepAll,
-    KeepTurns(u64),
-}
-
-/// The `thread` parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Thread {
-    Create,
-    Continue(String),
-}
-
 impl Params {
     pub fn read(root: Node<'_>, mut betas: Vec<String>) -> Result<Self, ApiError> {
         betas.sort();
@@ -119,6 +88,14 @@ impl Params {
     }
 }
 
+/// The `thinking` parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Thinking {
+    /// `enabled`, `adaptive`, `disabled`; empty if omitted.
+    pub kind: String,
+    pub budget: Option<u64>,
+}
+
 impl Thinking {
     fn read(node: Node<'_>) -> Self {
         Self { kind: string(node, "type"), budget: node.get("budget_tokens").and_then(|value| value.u64()) }
@@ -133,6 +110,22 @@ impl Thinking {
     }
 }
 
+/// What the prompt is to be compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Previous {
+    /// `previous_message_id: null`
+    FirstTurn,
+    /// The request that was answered with this message.
+    Message(String),
+}
+
+/// Which thinking stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clear {
+    KeepAll,
+    KeepTurns(u64),
+}
+
 impl Clear {
     fn read(node: Node<'_>) -> Option<Self> {
         let edits = node.get("edits")?;
@@ -145,6 +138,13 @@ impl Clear {
             None => Some(Self::KeepTurns(1)),
         }
     }
+}
+
+/// The `thread` parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Thread {
+    Create,
+    Continue(String),
 }
 
 impl Thread {

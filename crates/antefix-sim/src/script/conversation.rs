@@ -22,12 +22,6 @@ pub(crate) struct Conversation<'a> {
     pub turns: usize,
 }
 
-/// A tool's result and the tool it is of.
-pub(crate) struct ToolResult<'a> {
-    pub tool: &'a str,
-    pub block: &'a Block,
-}
-
 impl<'a> Conversation<'a> {
     pub fn of(request: &'a Request) -> Self {
         let calls = calls(request);
@@ -65,6 +59,12 @@ impl<'a> Conversation<'a> {
         let inner = messages.flat_map(|message| &message.blocks);
         request.system.iter().chain(inner).map(|block| block.plain.as_str())
     }
+}
+
+/// A tool's result and the tool it is of.
+pub(crate) struct ToolResult<'a> {
+    pub tool: &'a str,
+    pub block: &'a Block,
 }
 
 /// Names of the tools called, by id.

@@ -1,7 +1,8 @@
 //! Filling in what a reply refers to, and the built-in reply that lets people play.
 
-use antefix_wire::json::{Body, write_string};
+use antefix_wire::json::Body;
 
+use crate::answer::quoted;
 use crate::request::Request;
 
 use super::{Conversation, Reply, Say};
@@ -28,8 +29,8 @@ impl Reply {
     }
 }
 
-/// Replaces `{{last_text}}`, `{{said}}`, `{{results}}` and `{{turn}}`; inside JSON the text is escaped so that
-/// it can stand in a string.
+/// Replaces `{{last_text}}`, `{{said}}`, `{{results}}` and `{{turn}}`; inside JSON the text is escaped so
+/// that it can stand in a string.
 fn fill(template: &str, conversation: &Conversation<'_>, json: bool) -> String {
     if !template.contains("{{") {
         return template.to_owned();
@@ -38,9 +39,7 @@ fn fill(template: &str, conversation: &Conversation<'_>, json: bool) -> String {
         if !json {
             return text.to_owned();
         }
-        let mut out = Vec::new();
-        write_string(&mut out, text);
-        let quoted = String::from_utf8(out).unwrap_or_default();
+        let quoted = quoted(text);
         quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
     };
     template

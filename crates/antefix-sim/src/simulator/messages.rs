@@ -68,7 +68,7 @@ impl Simulator {
         let rules = self.rules(&read.model)?;
         check(&read, &rules, &self.config)?;
         let tokens: u64 = render(&read, &rules, &self.config).iter().map(|block| block.tokens).sum();
-        Ok(format!("{{\"input_tokens\":{tokens}}}"))
+        Ok(format!(r#"{{"input_tokens":{tokens}}}"#))
     }
 
     fn accept(
@@ -215,8 +215,8 @@ impl Simulator {
         }
     }
 
-    /// The prompts of the iterations after the first: what came before, with the answer up to each result of a
-    /// server tool.
+    /// The prompts of the iterations after the first: what came before, with the answer up to each result of
+    /// a server tool.
     fn iterations(&self, accepted: &Accepted, content: &[Content]) -> Vec<Vec<Rendered>> {
         let results = content.iter().enumerate();
         let results = results.filter(|(_, content)| matches!(content.part, Part::ServerResult { .. }));

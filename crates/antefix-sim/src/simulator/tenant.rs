@@ -15,8 +15,8 @@ pub(super) struct Tenant {
 
 impl Tenant {
     /// Reads the key (`x-api-key` or a bearer token): `ORGANIZATION/WORKSPACE/SECRET`; any other key is an
-    /// organization of its own. Caches are kept apart by organization and, on platforms Anthropic operates and
-    /// Foundry, by workspace (prompt caching page, September 2026).
+    /// organization of its own. Caches are kept apart by organization and, on platforms Anthropic operates
+    /// and Foundry, by workspace (prompt caching page, September 2026).
     pub fn of(request: &HttpRequest<'_>, platform: Platform) -> Result<Self, ApiError> {
         let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let key = request.header("x-api-key").or(bearer).unwrap_or_default().trim();
