@@ -70,6 +70,7 @@ def check_fits(mutation, workspace):
 
 
 def is_green(test, workspace, target):
+    """Whether the tests pass, and which does not; `None` if the code does not build."""
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target), "RUST_BACKTRACE": "0"}
     command = ["cargo", "test", "--quiet", *test]
     process = subprocess.Popen(
@@ -88,17 +89,10 @@ def is_green(test, workspace, target):
         os.killpg(process.pid, 9)
         process.communicate()
         return False, "it no longer ends"
-    return process.returncode == 0, reason(output)
-
-
-def reason(output):
-    """The first test that failed, or the first error of the compiler."""
-    for line in output.splitlines():
-        if line.startswith("error"):
-            return "does not build: " + line
-        if line.startswith("---- ") and line.endswith(" stdout ----"):
-            return line.split()[1]
-    return "the test process failed"
+    if "error: could not compile" in output:
+        return None, next(line for line in output.splitlines() if line.startswith("error"))
+    failed = [line.split()[1] for line in output.splitlines() if line.startswith("---- ")]
+    return process.returncode == 0, failed[0] if failed else "the test process failed"
 
 
 def try_one(mutation, workspace, target):
@@ -111,10 +105,10 @@ def try_one(mutation, workspace, target):
     finally:
         path.write_text(original)
     seconds = time.monotonic() - started
-    verdict = "SURVIVES" if green else "red"
+    verdict = {True: "SURVIVES", False: "red", None: "NO BUILD"}[green]
     print(f"{verdict:8} {seconds:5.1f} s  {mutation.table}: {mutation.name}", end="")
     print("" if green else f"  [{why}]", flush=True)
-    return not green
+    return green is False
 
 
 def run(mutations, workspace, target):

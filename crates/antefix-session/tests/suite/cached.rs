@@ -1,7 +1,8 @@
 //! What was sent is read back from the provider's cache.
 
-use antefix_models::Ttl;
-use antefix_session::event::Event;
+use antefix_models::{Counts, Tokens, Ttl};
+use antefix_session::event::{Event, RequestReport};
+use antefix_session::record::AttemptId;
 
 use crate::reply::End;
 use crate::stage::{Setup, Stage};
@@ -21,6 +22,9 @@ fn each_request_reads_what_the_one_before_left() {
         stage.resume();
         stage.prompt("More.");
         stage.end(End::Done);
+        let expected: Vec<bool> = stage.reports.iter().map(|report| report.expected_read).collect();
+        assert_eq!(expected, [false, true, true, true, true, true]);
+        assert!(stage.reports.iter().all(|report| report.warning().is_none()));
         let billed = stage.billed();
         assert_eq!(billed.len(), 6);
         assert_eq!(billed[0].0, 0);
@@ -28,6 +32,31 @@ fn each_request_reads_what_the_one_before_left() {
             assert_eq!(pair[1].0, pair[0].0 + pair[0].1, "{cache:?}: {billed:?}");
             assert!(pair[1].1 > 0 && pair[1].2 == 0, "{cache:?}: {billed:?}");
         }
+    }
+}
+
+/// A read that should have been and was not is warned of; an efficiency of a half is good enough.
+#[test]
+fn a_read_that_fails_is_warned_of() {
+    let report = |read: u64, uncached: u64, expected_read: bool| RequestReport {
+        attempt: AttemptId(1),
+        status: 200,
+        counts: Some(Counts { read: Tokens(read), uncached: Tokens(uncached), ..Counts::default() }),
+        cost: None,
+        total: Counts::default(),
+        total_cost: None,
+        expected_read,
+        stop_reason: None,
+    };
+    let nothing = "nothing was read from the cache although an earlier request wrote this prefix";
+    let cases = [
+        (report(0, 9, true), Some(nothing.to_owned())),
+        (report(49, 51, true), Some("only 49 % of the input was read from the cache".to_owned())),
+        (report(50, 50, true), None),
+        (report(0, 9, false), None),
+    ];
+    for (report, expect) in cases {
+        assert_eq!(report.warning(), expect, "{report:?}");
     }
 }
 

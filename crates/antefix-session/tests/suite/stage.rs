@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use antefix_models::{Platform, Ttl, rules};
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
-use antefix_session::event::{Command, Event, Returned, SessionEvent};
+use antefix_session::event::{Command, Event, RequestReport, Returned, SessionEvent};
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::{AttemptId, EndReason, Entry, Header, LaneRecord, Millis, Planned, Record};
 use antefix_sim::{Binding, Config, HttpRequest, Script, Simulator};
@@ -60,6 +60,7 @@ pub struct Stage {
     pub is_waiting: bool,
     /// How turns ended, in order.
     pub ends: Vec<EndReason>,
+    pub reports: Vec<RequestReport>,
     simulator: Simulator,
     now: u64,
     next_call: u64,
@@ -84,6 +85,7 @@ impl Stage {
             running: Vec::new(),
             is_waiting: false,
             ends: Vec::new(),
+            reports: Vec::new(),
             simulator: Simulator::new(config, script),
             now: 1_000,
             next_call: 1,
@@ -252,6 +254,7 @@ impl Stage {
             }
             Command::StopRequest | Command::StopCalls => {}
             Command::Emit(SessionEvent::TurnEnded { reason, .. }) => self.ends.push(reason),
+            Command::Emit(SessionEvent::RequestFinished(report)) => self.reports.push(*report),
             Command::Emit(_) => {}
         }
     }
