@@ -43,6 +43,7 @@ pub struct Parser {
     /// The blank line's CR has come and its LF is awaited.
     awaits_lf: bool,
     too_long: bool,
+    without_data: u64,
 }
 
 impl Parser {
@@ -62,7 +63,14 @@ impl Parser {
             crlf: false,
             awaits_lf: false,
             too_long: false,
+            without_data: 0,
         }
+    }
+
+    /// How many events had a name and no data. The standard drops them, and so does the parser; from a server whose
+    /// events all have data, one without was spoiled on its way.
+    pub fn without_data(&self) -> u64 {
+        self.without_data
     }
 
     /// Takes the next bytes and gives the events that they complete.
@@ -146,8 +154,12 @@ impl Parser {
     fn end_block(&mut self, events: &mut Vec<Event>) {
         let block = std::mem::take(&mut self.block);
         let is_first = std::mem::replace(&mut self.first, false);
-        if !self.too_long {
-            events.extend(decode(block, is_first));
+        if self.too_long {
+            return;
+        }
+        match decode(block, is_first) {
+            Ok(event) => events.push(event),
+            Err(WithoutData { named }) => self.without_data += u64::from(named),
         }
     }
 }
@@ -158,12 +170,17 @@ impl Default for Parser {
     }
 }
 
-/// Reads the fields of a block; `None` where it holds no data, such as a lone comment.
-fn decode(raw: Vec<u8>, is_first: bool) -> Option<Event> {
+/// A block that is no event, such as a lone comment.
+struct WithoutData {
+    named: bool,
+}
+
+/// Reads the fields of a block.
+fn decode(raw: Vec<u8>, is_first: bool) -> Result<Event, WithoutData> {
     let mut name = Vec::new();
     let mut data: Option<Vec<u8>> = None;
     let start = if is_first && raw.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-    for line in raw.get(start..)?.split(|byte| matches!(byte, b'\r' | b'\n')) {
+    for line in raw.get(start..).unwrap_or_default().split(|byte| matches!(byte, b'\r' | b'\n')) {
         let colon = line.iter().position(|&byte| byte == b':').unwrap_or(line.len());
         let (field, value) = line.split_at(colon);
         let value = value.strip_prefix(b":").unwrap_or(value);
@@ -180,8 +197,9 @@ fn decode(raw: Vec<u8>, is_first: bool) -> Option<Event> {
             _ => {}
         }
     }
+    let Some(data) = data else { return Err(WithoutData { named: !name.is_empty() }) };
     let name = if name.is_empty() { "message".to_owned() } else { text(name) };
-    data.map(|data| Event { name, data: text(data), raw })
+    Ok(Event { name, data: text(data), raw })
 }
 
 fn text(bytes: Vec<u8>) -> String {

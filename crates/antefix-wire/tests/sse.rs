@@ -110,6 +110,21 @@ fn events_in_front_of_one_too_long_are_given_first() {
     assert_eq!(parser.finish().map(|rest| rest.len()), Some(12));
 }
 
+#[test]
+fn named_events_without_data_are_counted() {
+    let cases = [
+        ("event: a\ndata: 1\n\n", 0),
+        (": comment\n\n", 0),
+        ("event: a\ndta: 1\n\nevent: b\n\n", 2),
+        ("event:\n\n", 0),
+    ];
+    for (stream, expect) in cases {
+        let mut parser = Parser::new();
+        parser.push(stream.as_bytes()).unwrap();
+        assert_eq!(parser.without_data(), expect, "{stream:?}");
+    }
+}
+
 /// The events of a stream, whole and under each cut in two, and byte by byte.
 fn check(stream: &str, expect: &[(&str, &str)]) {
     let bytes = stream.as_bytes();
