@@ -1,5 +1,7 @@
 //! Sends a request to a server that speaks the Messages API and puts its streamed answer together.
 
+mod hints;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -42,9 +44,14 @@ const API_VERSION: &str = "2023-06-01";
 const ERROR_LIMIT: usize = 1 << 20;
 
 impl Anthropic {
-    /// A server with its credential and the betas to name, in this order.
-    pub fn new(client: Client, credential: Credential, betas: Vec<String>) -> Self {
-        Self { client, credential, betas, capture: None, digest: Arc::default() }
+    /// A server with its credential.
+    pub fn new(client: Client, credential: Credential) -> Self {
+        Self { client, credential, betas: Vec::new(), capture: None, digest: Arc::default() }
+    }
+
+    /// Names these betas with each request.
+    pub fn name_betas(&mut self, betas: Vec<String>) {
+        self.betas = betas;
     }
 
     /// Writes each body as sent, and what came of it, into `folder`.
@@ -192,6 +199,9 @@ async fn read_answer(
                 Err(error) => broken = Some(format!("the stream is malformed: {error}")),
             }
         }
+        if parser.without_data() > 0 {
+            broken = Some("the stream is malformed: an event came without its data".to_owned());
+        }
         if broken.is_some() {
             break broken;
         }
@@ -217,18 +227,18 @@ async fn rejected(mut incoming: Incoming, mut response: ResponseFacts) -> Respon
     let retry_after = retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     let body = incoming.read_up_to(ERROR_LIMIT).await.map(|(body, _)| body).unwrap_or_default();
     response.first_byte = Some(clock::now());
-    let shown = String::from_utf8_lossy(&body).into_owned();
+    let shown = String::from_utf8_lossy(&body).trim().to_owned();
     let parsed = Body::parse(body).ok();
     let text = |pointer: &str| {
         let node = parsed.as_ref()?.root().pointer(pointer)?;
         Some(node.str()?.into_owned())
     };
-    ResponseEnd::Rejected {
-        kind: text("/error/type").unwrap_or_else(|| "error".to_owned()),
-        message: text("/error/message").unwrap_or(shown),
-        retry_after,
-        response,
+    let kind = text("/error/type").unwrap_or_else(|| "error".to_owned());
+    let mut message = text("/error/message").unwrap_or(shown);
+    if let Some(hint) = hints::rejected(response.status, &message) {
+        message.push_str(&format!("\nhint: {hint}"));
     }
+    ResponseEnd::Rejected { kind, message, retry_after, response }
 }
 
 fn unreachable_end(error: &HttpError) -> ResponseEnd {

@@ -64,6 +64,7 @@ pub struct Agent<S> {
     executor: Executor,
     context: Context,
     provider: Arc<Anthropic>,
+    longest_retry_wait: Option<u64>,
 }
 
 impl<S: TranscriptStore> Agent<S> {
@@ -75,7 +76,12 @@ impl<S: TranscriptStore> Agent<S> {
         context: Context,
         provider: Anthropic,
     ) -> Self {
-        Self { session, store, executor, context, provider: Arc::new(provider) }
+        Self { session, store, executor, context, provider: Arc::new(provider), longest_retry_wait: None }
+    }
+
+    /// Waits at most so many milliseconds before a request is made again, whatever the server asks for.
+    pub fn limit_retry_wait(&mut self, milliseconds: u64) {
+        self.longest_retry_wait = Some(milliseconds);
     }
 
     /// The session.
@@ -157,7 +163,7 @@ impl<S: TranscriptStore> Agent<S> {
             Command::Append { .. } => self.append(command)?,
             Command::Send { attempt, body } => self.send(attempt, body, turn),
             Command::Run(calls) => self.run(calls, turn),
-            Command::Wait(due) => turn.due = Some(due),
+            Command::Wait(due) => turn.due = Some(self.sooner(due)),
             Command::StopRequest | Command::StopCalls => turn.stop.cancel(),
             Command::Emit(event) => {
                 show(Shown::Event(&event));
@@ -167,6 +173,11 @@ impl<S: TranscriptStore> Agent<S> {
             }
         }
         Ok(None)
+    }
+
+    fn sooner(&self, due: Millis) -> Millis {
+        let latest = self.longest_retry_wait.map(|wait| clock::now().0.saturating_add(wait));
+        Millis(latest.map_or(due.0, |latest| latest.min(due.0)))
     }
 
     fn append_all(&mut self, commands: Vec<Command>) -> Result<(), DriverError> {

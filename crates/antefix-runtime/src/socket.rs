@@ -59,7 +59,9 @@ mod tests {
         ];
         for body in bodies {
             digest.begin();
-            body.iter().for_each(|piece| digest.piece(piece));
+            for piece in &body {
+                digest.piece(piece);
+            }
             assert_eq!(digest.finish(), blake3::hash(&body.concat()));
         }
     }

@@ -58,6 +58,8 @@ pub struct OpenSession {
     pub store: FileStore,
     /// What a crash had left at the end, now cut off.
     pub cut: Option<Unfinished>,
+    /// The index beside the transcript was lost, so that nobody can say whether records were missing at the end.
+    pub index_lost: bool,
 }
 
 /// Makes a session named by the time and chance, so that a list of names is in order of time.
@@ -83,7 +85,12 @@ pub fn create(sessions: &Sessions, cwd: &str, now: Millis) -> Result<OpenSession
 pub fn open(sessions: &Sessions, id: &SessionId) -> Result<OpenSession, OpenError> {
     let opened = sessions.open(id)?;
     let (header, entries) = read(&opened.transcript)?;
-    Ok(OpenSession { conversation: replay(header, &entries)?, store: opened.store, cut: opened.cut })
+    Ok(OpenSession {
+        conversation: replay(header, &entries)?,
+        store: opened.store,
+        cut: opened.cut,
+        index_lost: opened.index_lost,
+    })
 }
 
 /// Copies a session under a new name; the other one may be in use.
@@ -147,5 +154,5 @@ fn begin(
     let mut objects = vec![header.encode()];
     objects.extend(entries.iter().map(Entry::encode));
     store.append(store.head(), &objects, Durability::Durable { at_ms: header.created.0 })?;
-    Ok(OpenSession { conversation: replay(header, entries)?, store, cut: None })
+    Ok(OpenSession { conversation: replay(header, entries)?, store, cut: None, index_lost: false })
 }

@@ -123,6 +123,9 @@ pub struct RunArgs {
     /// Write each request body as sent, and what came of it, into this folder
     #[arg(long, value_name = "DIR")]
     pub capture: Option<PathBuf>,
+    /// Wait at most this many milliseconds before a request is made again, whatever the server asks for
+    #[arg(long, value_name = "MS", hide = true)]
+    pub longest_retry_wait: Option<u64>,
     /// Show the model this image or PDF as well
     #[arg(long, value_name = "FILE")]
     pub attach: Vec<PathBuf>,

@@ -20,6 +20,11 @@ impl Failure {
         Self { text: text.to_string(), hint: None, code: 1 }
     }
 
+    /// The user stopped it: the exit code of a process that an interrupt ended.
+    pub fn interrupted(text: impl Display) -> Self {
+        Self { text: text.to_string(), hint: None, code: INTERRUPTED }
+    }
+
     /// Adds what the user can do about it.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -35,6 +40,9 @@ impl Failure {
         ExitCode::from(self.code)
     }
 }
+
+/// What a shell reports for a process that SIGINT ended: 128 + 2.
+pub const INTERRUPTED: u8 = 130;
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {

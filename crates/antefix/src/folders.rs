@@ -44,10 +44,13 @@ pub fn find(sessions: &Sessions, asked: Option<&str>, cwd: &Path) -> Result<Sess
                 .hint("`antefix sessions --all` lists all")
         });
     };
-    let all = sessions.list(None)?;
-    if let Some(exact) = all.iter().find(|summary| summary.id.as_str() == asked) {
-        return Ok(exact.id.clone());
+    // A session whose first line is damaged is not in the list; by its whole name it is found.
+    if let Ok(exact) = asked.parse::<SessionId>()
+        && sessions.exists(&exact)?
+    {
+        return Ok(exact);
     }
+    let all = sessions.list(None)?;
     let matching: Vec<Summary> = all
         .into_iter()
         .filter(|summary| summary.id.as_str().starts_with(asked) && !asked.is_empty())

@@ -10,7 +10,6 @@ use antefix_session::record::EndReason;
 use antefix_wire::assemble::Delta;
 use antefix_wire::json::{Body, Kind, Node};
 
-use crate::out::say;
 use crate::text::{bar, efficiency, short};
 
 /// Shows a turn as it runs.
@@ -20,6 +19,8 @@ pub struct Screen {
     open_line: bool,
     /// The model is thinking and that was said.
     in_thinking: bool,
+    /// The reply so far, where it goes to a file or a pipe: what is said again after a cut must not stand there twice.
+    held: Option<String>,
     /// The provider has no cache yet, so the first request is not expected to read one.
     starts_cold: bool,
 }
@@ -27,8 +28,13 @@ pub struct Screen {
 impl Screen {
     /// A screen; colour only where standard error is a terminal and colour is wanted.
     pub fn new(colour: bool, starts_cold: bool) -> Self {
-        let colour = colour && std::io::stderr().is_terminal();
-        Self { colour, open_line: false, in_thinking: false, starts_cold }
+        Self {
+            colour: colour && std::io::stderr().is_terminal(),
+            open_line: false,
+            in_thinking: false,
+            held: (!std::io::stdout().is_terminal()).then(String::new),
+            starts_cold,
+        }
     }
 
     /// Shows one thing.
@@ -48,10 +54,11 @@ impl Screen {
     fn delta(&mut self, delta: &Delta) {
         match delta {
             Delta::Text { text, .. } => {
-                let mut out = std::io::stdout().lock();
-                // A reader that has gone away does not stop the turn.
-                let _ = out.write_all(harmless(text).as_bytes()).and_then(|()| out.flush());
                 self.open_line = !text.ends_with('\n');
+                match &mut self.held {
+                    Some(held) => held.push_str(&harmless(text)),
+                    None => print(&harmless(text)),
+                }
             }
             Delta::BlockStopped { .. } => {
                 self.end_line();
@@ -67,18 +74,25 @@ impl Screen {
 
     fn event(&mut self, event: &SessionEvent) {
         match event {
-            SessionEvent::CallStarted(call) => self.line(&format!("{} {}", self.bold("→"), describe(call))),
+            SessionEvent::CallStarted(call) => {
+                self.give();
+                self.line(&format!("{} {}", self.bold("→"), describe(call)));
+            }
             SessionEvent::CallFinished { call, is_error, text } => {
                 let mark = if *is_error { self.red("✗") } else { self.green("✓") };
                 self.line(&format!("{mark} {} {}", call.name, self.dim(&outcome(text))));
             }
             SessionEvent::RequestFinished(report) => self.report(report),
             SessionEvent::Retrying { reason, wait, .. } => {
+                if let Some(held) = &mut self.held {
+                    held.clear();
+                }
                 self.line(&self.yellow(&format!("! {reason}; trying again in {} s", seconds(*wait))));
             }
             SessionEvent::Notice(text) => self.line(&self.yellow(&format!("! {text}"))),
             SessionEvent::TurnEnded { reason, message, .. } => self.ended(*reason, message.as_deref()),
-            SessionEvent::TurnStarted { .. } | SessionEvent::RequestStarted { .. } => {}
+            SessionEvent::RequestStarted { .. } => self.give(),
+            SessionEvent::TurnStarted { .. } => {}
         }
     }
 
@@ -109,6 +123,7 @@ impl Screen {
 
     fn ended(&mut self, reason: EndReason, message: Option<&str>) {
         self.end_line();
+        self.give();
         match reason {
             EndReason::EndTurn | EndReason::StopSequence => {}
             EndReason::Interrupted => {
@@ -116,11 +131,24 @@ impl Screen {
             }
             _ => self.line(&self.yellow(&format!("! {}", message.unwrap_or(reason.word())))),
         }
+        if let Some(rest) = what_is_kept(reason) {
+            self.line(&self.dim(&format!("hint: {rest}")));
+        }
     }
 
     fn end_line(&mut self) {
         if std::mem::take(&mut self.open_line) {
-            say!();
+            match &mut self.held {
+                Some(held) => held.push('\n'),
+                None => print("\n"),
+            }
+        }
+    }
+
+    /// Prints what was held back.
+    fn give(&mut self) {
+        if let Some(held) = &mut self.held {
+            print(&std::mem::take(held));
         }
     }
 
@@ -152,6 +180,23 @@ impl Screen {
     fn yellow(&self, text: &str) -> String {
         self.paint("33", text)
     }
+}
+
+/// What has become of the turn where that is not plain.
+fn what_is_kept(reason: EndReason) -> Option<&'static str> {
+    match reason {
+        EndReason::Rejected => {
+            Some("what was asked is left out of the session, which goes on with --continue")
+        }
+        EndReason::Failed => Some("the session is kept; when the trouble is over, go on with --continue"),
+        _ => None,
+    }
+}
+
+fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    // A reader that has gone away does not stop the turn.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// A call in one line: the tool and what of its input fits.

@@ -56,14 +56,24 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
             (base.unwrap_or_else(|| BASE_URL.to_owned()), credential(environment)?, None)
         }
     };
-    let client = client(&base_url, environment)?;
+    // All that may be refused is looked at before a session is made.
+    let mut provider = Anthropic::new(client(&base_url, environment)?, credential);
+    if let Some(folder) = &args.capture {
+        provider.capture(folder).map_err(|error| {
+            Failure::usage(format!("cannot capture into `{}`: {error}", folder.display()))
+        })?;
+    }
     let opened = open(args, &sessions, &here)?;
     let cwd = session_folder(args, &opened.conversation, here, &mut notices)?;
     if let Some(cut) = opened.cut {
         notices.push(format!("{} bytes that a crash had left unfinished were cut off", cut.bytes));
     }
+    if opened.index_lost {
+        notices.push(INDEX_LOST.to_owned());
+    }
     let scope = scope(args.provider, &base_url);
-    let model = match opened.conversation.lane().map(Lane::spec) {
+    let lane = opened.conversation.lane().map(Lane::spec);
+    let model = match lane {
         Some(spec) => {
             notices.extend(goes_elsewhere(spec, &scope));
             same_model(args.model.as_deref(), &spec.model)?;
@@ -71,23 +81,20 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         }
         None => args.model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
     };
-    let fresh = opened.conversation.lane().is_none();
+    let fresh = lane.is_none();
+    provider.name_betas(lane.map(|lane| lane.betas.clone()).unwrap_or_default());
     let registry = registry(args);
-    let betas = opened.conversation.lane().map(|lane| lane.spec().betas.clone()).unwrap_or_default();
     let rules = rules(Platform::Anthropic, &model);
     notices.extend(unknown_model(&rules));
-    let mut provider = Anthropic::new(client, credential, betas);
-    if let Some(folder) = &args.capture {
-        provider.capture(folder).map_err(|error| {
-            Failure::usage(format!("cannot capture into `{}`: {error}", folder.display()))
-        })?;
-    }
     let context = context(&opened.store, &opened.conversation, &cwd);
     let head =
         fresh.then(|| head(args, environment, &cwd, scope, &model, &rules).render(&registry, clock::now()));
     let session = Session::new(opened.conversation, rules, settings);
     let executor = Executor::new(Arc::new(registry));
     let mut agent = Agent::new(session, opened.store, executor, context, provider);
+    if let Some(wait) = args.longest_retry_wait {
+        agent.limit_retry_wait(wait);
+    }
     if let Some(head) = head {
         agent.open_lane(head)?;
     }
@@ -103,7 +110,12 @@ fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::O
             return Err(Failure::usage("there is no session to go back in or to copy")
                 .hint("add --continue, or --resume ID"));
         }
-        return Ok(transcript::create(sessions, &cwd.to_string_lossy(), clock::now())?);
+        let made = transcript::create(sessions, &cwd.to_string_lossy(), clock::now());
+        return made.map_err(|error| {
+            Failure::failed(format!("no session could be made: {error}")).hint(
+                "sessions are kept in $XDG_STATE_HOME, or else ~/.local/state: set one that can be written",
+            )
+        });
     }
     let id = folders::find(sessions, args.resume.as_deref(), cwd)?;
     let opened = if args.fork {
@@ -257,6 +269,10 @@ async fn start_simulator() -> Result<SimServer, Failure> {
         .await
         .map_err(|error| Failure::failed(format!("the simulator could not be started: {error}")))
 }
+
+/// What is said when a session's index is gone; the next durable record writes a new one.
+const INDEX_LOST: &str =
+    "the session's index was lost: nobody can say whether records were missing at the end";
 
 /// What is said when the simulator answers.
 const SIMULATED: &str = "\

@@ -142,6 +142,18 @@ impl<D: Disk> Sessions<D> {
         })
     }
 
+    /// Whether there is a session of that name, in whatever state.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn exists(&self, id: &SessionId) -> Result<bool, StoreError> {
+        let layout = self.layout(id);
+        match self.disk.read_start(&layout.transcript, 0) {
+            Err(error) if is_absent(&error) => Ok(false),
+            read => read.map(|_| true).map_err(StoreError::at(&layout.transcript)),
+        }
+    }
+
     /// Reads a blob of a session without its lock.
     ///
     /// # Errors

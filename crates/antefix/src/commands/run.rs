@@ -7,12 +7,13 @@ use antefix_session::event::SessionEvent;
 use antefix_session::record::EndReason;
 use antefix_wire::assemble::Delta;
 use bytes::Bytes;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::attach;
 use crate::cli::{Output, RunArgs};
 use crate::environment::Environment;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::screen::Screen;
 use crate::setup::{Setup, setup};
 use crate::stream_json::{EventWriter, Object, SCHEMA_VERSION, array, money, write_counts};
@@ -33,7 +34,7 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     let end = tokio::select! {
         end = agent.prompt(blocks, &mut interrupts, |shown| reporter.show(&shown)) => end?,
         () = second_interrupt(interrupt) => {
-            return Err(Failure::failed("stopped at once; the session goes on with `antefix run --continue`"));
+            return Err(Failure::interrupted("stopped at once").hint("go on with `antefix run --continue`"));
         }
     };
     let spent = agent.session().spent();
@@ -41,7 +42,11 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     if let Some(simulator) = simulator {
         simulator.shutdown().await;
     }
-    Ok(ExitCode::from(u8::from(!matches!(end.reason, EndReason::EndTurn | EndReason::StopSequence))))
+    Ok(ExitCode::from(match end.reason {
+        EndReason::EndTurn | EndReason::StopSequence => 0,
+        EndReason::Interrupted => INTERRUPTED,
+        _ => 1,
+    }))
 }
 
 fn prompt(args: &RunArgs) -> Result<Vec<Bytes>, Failure> {
@@ -70,12 +75,9 @@ fn read_stdin() -> Result<String, Failure> {
 
 /// Passes the first Ctrl-C on and returns at the second.
 async fn second_interrupt(interrupt: mpsc::UnboundedSender<()>) {
-    let mut seen = 0;
-    while seen < 2 {
-        if tokio::signal::ctrl_c().await.is_err() {
-            return std::future::pending().await;
-        }
-        seen += 1;
+    let Ok(mut interrupts) = signal(SignalKind::interrupt()) else { return std::future::pending().await };
+    for _ in 0..2 {
+        interrupts.recv().await;
         // A turn that is over has no use for it.
         let _ = interrupt.send(());
     }

@@ -1,6 +1,8 @@
 use std::process::ExitCode;
 
+use antefix_runtime::store::Unfinished;
 use antefix_runtime::transcript::read;
+use antefix_session::line::LineError;
 use antefix_session::verify::{Finding, Report, verify as check};
 
 use crate::cli::VerifyArgs;
@@ -18,18 +20,19 @@ pub fn verify(args: &VerifyArgs, environment: &Environment) -> Result<ExitCode, 
     let mut notes = Vec::new();
     let report = match sessions.inspect(&id) {
         Ok(inspection) => {
-            if let Some(unfinished) = inspection.unfinished {
-                notes.push(format!("{} unfinished bytes at the end are left out", unfinished.bytes));
-            }
             if inspection.index_lost {
                 notes.push(
                     "the index is lost: nobody can say whether records are missing at the end".to_owned(),
                 );
             }
-            match read(&inspection.transcript) {
+            let mut report = match read(&inspection.transcript) {
                 Ok((header, entries)) => check(header, &entries),
                 Err(error) => broken(error.to_string()),
+            };
+            if let Some(unfinished) = inspection.unfinished {
+                unfinished_end(&unfinished, &mut report, &mut notes);
             }
+            report
         }
         Err(error) => broken(error.to_string()),
     };
@@ -39,6 +42,23 @@ pub fn verify(args: &VerifyArgs, environment: &Environment) -> Result<ExitCode, 
         print_text(id.as_str(), &report, &notes);
     }
     Ok(ExitCode::from(u8::from(!report.is_ok())))
+}
+
+/// A torn last line is what a crash leaves, and the next writer cuts it off. A complete line that is not what was
+/// written may be one as well, but nobody can tell it from damage.
+fn unfinished_end(unfinished: &Unfinished, report: &mut Report, notes: &mut Vec<String>) {
+    match &unfinished.reason {
+        LineError::Torn { .. } => {
+            notes.push(format!("{} unfinished bytes at the end are left out", unfinished.bytes));
+        }
+        LineError::Broken { line, offset, reason } => report.findings.push(Finding {
+            record: line.saturating_sub(1),
+            text: format!(
+                "line {line}, at byte {offset}: {reason}; the {} bytes from there on were never said to be durable",
+                unfinished.bytes
+            ),
+        }),
+    }
 }
 
 fn broken(text: String) -> Report {
