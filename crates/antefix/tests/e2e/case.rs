@@ -1,0 +1,229 @@
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use antefix_http::server::{ServerOptions, SimServer};
+use antefix_sim::{Config, Script, Simulator};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::bodies::{Sent, read_all};
+use crate::ended::Ended;
+
+/// The key that all tests use; it must never be seen again.
+pub const KEY: &str = "key-that-nobody-may-ever-see-again";
+
+/// What a case's model says to [`Case::goes_on`].
+const GO_ON: &str = "rule\n  on said And now\n  text It goes on.\n";
+
+/// A folder to work in, a home of its own, and a simulator that answers from a script.
+pub struct Case {
+    root: TempDir,
+    server: Option<SimServer>,
+    runtime: Runtime,
+    url: String,
+}
+
+/// A call of the binary to be made.
+pub struct Invocation {
+    command: Command,
+}
+
+impl Case {
+    pub fn new(script: &str) -> Self {
+        Self::with(ServerOptions::default(), script)
+    }
+
+    pub fn with(options: ServerOptions, script: &str) -> Self {
+        let root = TempDir::new().expect("a temporary folder");
+        for folder in ["project", "home", "config", "state", "sent"] {
+            fs::create_dir(root.path().join(folder)).expect("a folder in it");
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let script = Script::parse(&format!("{GO_ON}{script}")).expect("a script");
+        let options = ServerOptions { capture: Some(root.path().join("sent")), ..options };
+        let simulator = Simulator::new(Config::default(), script);
+        let server = runtime.block_on(SimServer::start(options, simulator)).expect("a free port");
+        let url = server.base_url();
+        Self { root, server: Some(server), runtime, url }
+    }
+
+    /// The binary with a clean environment and these arguments.
+    pub fn antefix<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Invocation {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_antefix"));
+        command.args(args).current_dir(self.project()).stdin(Stdio::null()).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", self.root.path().join("home"));
+        // Where the compiler is a proxy, it looks for the real one in there.
+        let rustup = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
+        let rustup = rustup.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".rustup")));
+        command.env("RUSTUP_HOME", rustup.unwrap_or_default());
+        command.env("XDG_STATE_HOME", self.state()).env("XDG_CONFIG_HOME", self.root.path().join("config"));
+        command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", &self.url);
+        Invocation { command }
+    }
+
+    /// A turn that waits for nothing before a retry.
+    pub fn run(&self, prompt: &str) -> Invocation {
+        self.antefix(["run", prompt, "--longest-retry-wait", "0"])
+    }
+
+    pub fn go_on(&self, prompt: &str) -> Invocation {
+        self.run(prompt).arg("--continue")
+    }
+
+    /// A later process takes the session up, `verify` finds nothing wrong, and nobody has seen the key.
+    pub fn goes_on(&self) {
+        self.go_on("And now?").ends().code(0).stdout("It goes on.");
+        self.is_intact();
+    }
+
+    pub fn is_intact(&self) {
+        self.antefix(["verify"]).ends().code(0).stdout("✓ session");
+        self.hides_the_key();
+    }
+
+    pub fn hides_the_key(&self) {
+        for path in files_below(self.root.path()) {
+            let content = fs::read(&path).expect("a file can be read");
+            let is_there = content.windows(KEY.len()).any(|part| part == KEY.as_bytes());
+            assert!(!is_there, "the key stands in {}", path.display());
+        }
+    }
+
+    /// The bodies the server got.
+    pub fn sent(&self) -> Vec<Sent> {
+        read_all(&self.capture())
+    }
+
+    /// How each body but the first stands to the one before it.
+    pub fn relations(&self) -> Vec<String> {
+        self.sent().windows(2).map(|pair| pair[1].relation(&pair[0])).collect()
+    }
+
+    /// The one session's transcript.
+    pub fn transcript(&self) -> PathBuf {
+        let mut found = self.transcripts();
+        assert_eq!(found.len(), 1, "there is one session: {found:?}");
+        found.remove(0)
+    }
+
+    /// The one session's name.
+    pub fn session(&self) -> String {
+        let path = self.transcript();
+        let folder = path.parent().and_then(Path::file_name).expect("a session's folder");
+        folder.to_string_lossy().into_owned()
+    }
+
+    pub fn transcripts(&self) -> Vec<PathBuf> {
+        let files = files_below(&self.state());
+        files.into_iter().filter(|path| path.ends_with("transcript.jsonl")).collect()
+    }
+
+    /// The server's host and port.
+    pub fn address(&self) -> String {
+        self.url.trim_start_matches("http://").to_owned()
+    }
+
+    /// Waits until the server has seen so many requests.
+    pub fn wait_for_requests(&self, count: usize) {
+        let simulator = self.server.as_ref().expect("the server runs").simulator();
+        while simulator.lock().expect("no test panicked with it").log().len() < count {
+            std::thread::yield_now();
+        }
+    }
+
+    pub fn project(&self) -> PathBuf {
+        self.root.path().join("project")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.root.path().join("state")
+    }
+
+    pub fn capture(&self) -> PathBuf {
+        self.root.path().join("sent")
+    }
+
+    /// A folder of the case for whatever else a test writes.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub fn write(&self, name: &str, content: &str) -> &Self {
+        fs::write(self.project().join(name), content).expect("a file of the project");
+        self
+    }
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            let _runtime = self.runtime.enter();
+            drop(server);
+        }
+    }
+}
+
+impl Invocation {
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub fn args<const N: usize>(mut self, args: [&str; N]) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub fn without(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// The same call behind a line of shell that sets limits first.
+    pub fn limited(self, line: &str) -> Self {
+        let inner = &self.command;
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("{line}; exec \"$0\" \"$@\"")).arg(inner.get_program());
+        command.args(inner.get_args()).stdin(Stdio::null()).env_clear();
+        command.current_dir(inner.get_current_dir().expect("a folder is set"));
+        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Self { command }
+    }
+
+    pub fn spawn(mut self) -> Child {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+    }
+
+    /// Starts it with its standard output in a file.
+    pub fn spawn_into(mut self, path: &Path) -> Child {
+        let file = fs::File::create(path).expect("a file for the output");
+        self.command.stdout(file).stderr(Stdio::null()).spawn().expect("the binary starts")
+    }
+
+    pub fn ends(mut self) -> Ended {
+        let ended = Ended::from(self.command.output().expect("the binary starts"));
+        ended.lacks(KEY)
+    }
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    found
+}

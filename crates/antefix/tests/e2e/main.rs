@@ -1,0 +1,17 @@
+//! The real binary against the simulator, over a real socket.
+
+#![allow(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "helpers of tests stop at the first surprise, and read the environment and clock of their machine"
+)]
+
+mod bodies;
+mod case;
+mod ended;
+mod kills;
+mod memory;
+mod official_rules;
+mod oracle;
+mod random;
+mod verify;
