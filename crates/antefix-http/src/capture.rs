@@ -1,12 +1,11 @@
 //! Captured requests: what was sent, byte for byte, and what it cost.
 //!
-//! For request `n` of a folder there are two files:
+//! For request `n` of a folder there are two files, laid out in `docs/formats/capture.md`:
 //! - `000001.body.json`: the request's body exactly as sent;
-//! - `000001.meta.json`: `{"n":1,"at_ms":…,"first_byte_at_ms":…|null,"method":"POST","path":"/v1/messages",
-//!   "headers":{…},"status":200|null,"usage":{…}|null,"message_id":"msg_…"|null}`, written once the answer is
-//!   known. Times are milliseconds since the Unix epoch, or of a virtual clock. Header names are in lower case;
-//!   keys and cookies are left out. `usage` is the answer's last usage object as it came; for a stream the one
-//!   of `message_start` with the members that `message_delta` gave anew.
+//! - `000001.meta.json`: times, method, path and headers of the request, and the status, usage and message id of
+//!   its answer; written once the answer is known.
+//!
+//! Times are milliseconds since the Unix epoch, or of a virtual clock. Keys and cookies are left out.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,44 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use antefix_wire::json::{Body, Node, write_string};
+use antefix_wire::usage::merge_json;
 
-/// A folder of captured requests. Several processes may write to one folder: each request has a number of its own.
+/// A folder of captured requests. Several processes may write to one folder: each request has a number of its
+/// own.
 #[derive(Debug)]
 pub struct Capture {
     folder: PathBuf,
     next: AtomicU64,
 }
-
-/// What is kept of a request beside its body.
-#[derive(Clone, Debug)]
-pub struct Meta<'a> {
-    /// When the request started, in milliseconds.
-    pub at_ms: u64,
-    /// When the first byte of the answer's body came.
-    pub first_byte_at_ms: Option<u64>,
-    /// `POST`, …
-    pub method: &'a str,
-    /// With the query.
-    pub path: &'a str,
-    /// Names in lower case, values that may be shown; keys and cookies among them are left out.
-    pub headers: &'a [(String, String)],
-    /// The answer's status, if there was an answer.
-    pub status: Option<u16>,
-    /// What the answer said it cost.
-    pub answer: Answer,
-}
-
-/// What an answer says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// The last usage object, raw JSON.
-    pub usage: Option<String>,
-    /// The message's id.
-    pub message_id: Option<String>,
-}
-
-/// Headers whose values are secret.
-const SECRET: [&str; 5] = ["authorization", "x-api-key", "cookie", "set-cookie", "proxy-authorization"];
 
 impl Capture {
     /// Uses a folder, which is made if it is not there; numbers go on after the highest one in it.
@@ -107,22 +77,40 @@ impl Capture {
     }
 }
 
+/// What is kept of a request beside its body.
+#[derive(Clone, Debug)]
+pub struct Meta<'a> {
+    /// When the request started, in milliseconds.
+    pub at_ms: u64,
+    /// When the first byte of the answer's body came.
+    pub first_byte_at_ms: Option<u64>,
+    /// `POST`, …
+    pub method: &'a str,
+    /// With the query.
+    pub path: &'a str,
+    /// Names in lower case, values that may be shown; keys and cookies among them are left out.
+    pub headers: &'a [(String, String)],
+    /// The answer's status, if there was an answer.
+    pub status: Option<u16>,
+    /// What the answer said it cost.
+    pub answer: Answer,
+}
+
 impl Meta<'_> {
     fn render(&self, number: u64) -> Vec<u8> {
         let mut out = format!(
-            "{{\"n\":{number},\"at_ms\":{},\"first_byte_at_ms\":{},\"method\":",
+            r#"{{"n":{number},"at_ms":{},"first_byte_at_ms":{},"method":"#,
             self.at_ms,
             or_null(self.first_byte_at_ms)
         )
         .into_bytes();
         write_string(&mut out, self.method);
-        out.extend_from_slice(b",\"path\":");
+        out.extend_from_slice(br#","path":"#);
         write_string(&mut out, self.path);
-        out.extend_from_slice(b",\"headers\":");
+        out.extend_from_slice(br#","headers":"#);
         write_headers(&mut out, self.headers);
         let usage = self.answer.usage.as_deref();
-        let rest =
-            format!(",\"status\":{},\"usage\":{},\"message_id\":", or_null(self.status), or_null(usage));
+        let rest = format!(r#","status":{},"usage":{},"message_id":"#, or_null(self.status), or_null(usage));
         out.extend_from_slice(rest.as_bytes());
         match &self.answer.message_id {
             Some(id) => write_string(&mut out, id),
@@ -131,6 +119,15 @@ impl Meta<'_> {
         out.extend_from_slice(b"}\n");
         out
     }
+}
+
+/// What an answer says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The last usage object, raw JSON.
+    pub usage: Option<String>,
+    /// The message's id.
+    pub message_id: Option<String>,
 }
 
 impl Answer {
@@ -158,23 +155,14 @@ impl Answer {
             *self = Self::of_message(message);
         } else if let Some(later) = event.get("usage") {
             self.usage = Some(match self.usage.take().map(Body::parse) {
-                Some(Ok(earlier)) => overlay(earlier.root(), later),
+                Some(Ok(earlier)) => {
+                    // INVARIANT: the usage is made of JSON texts, so nothing is replaced.
+                    String::from_utf8_lossy(&merge_json(earlier.root(), later)).into_owned()
+                }
                 _ => later.raw().to_owned(),
             });
         }
     }
-}
-
-/// The members of `earlier`, with those of `later` in their place or behind them.
-fn overlay(earlier: Node<'_>, later: Node<'_>) -> String {
-    let kept = earlier.members().map(|(key, value)| {
-        let anew = key.str().and_then(|name| later.get(&name));
-        (key, anew.unwrap_or(value))
-    });
-    let added = later.members().filter(|(key, _)| key.str().is_none_or(|name| earlier.get(&name).is_none()));
-    let members: Vec<_> =
-        kept.chain(added).map(|(key, value)| format!("{}:{}", key.raw(), value.raw())).collect();
-    format!("{{{}}}", members.join(","))
 }
 
 fn write_headers(out: &mut Vec<u8>, headers: &[(String, String)]) {
@@ -201,6 +189,9 @@ fn or_null<T: std::fmt::Display>(value: Option<T>) -> String {
     value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }
 
+/// Headers whose values are secret.
+const SECRET: [&str; 5] = ["authorization", "x-api-key", "cookie", "set-cookie", "proxy-authorization"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,8 +202,14 @@ mod tests {
             let expect = Answer { usage: usage.map(str::to_owned), message_id: id.map(str::to_owned) };
             assert_eq!(Answer::read(body.as_bytes()), expect, "{body}");
         };
-        let start = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"usage\":{\"input_tokens\":7,\"output_tokens\":1}}}\n\n";
-        let delta = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":9,\"cache_read_input_tokens\":3}}\n\n";
+        let event = |data: &str| format!("event: any\ndata: {data}\n\n");
+        let start = event(
+            r#"{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":7,"output_tokens":1}}}"#,
+        );
+        let delta = event(
+            r#"{"type":"message_delta","delta":{},"usage":{"output_tokens":9,"cache_read_input_tokens":3}}"#,
+        );
+        let unsaid = event(r#"{"type":"message_delta","usage":{"input_tokens":null,"output_tokens":9}}"#);
         let merged = r#"{"input_tokens":7,"output_tokens":9,"cache_read_input_tokens":3}"#;
         check("", None, None);
         check("not json", None, None);
@@ -222,14 +219,16 @@ mod tests {
             Some(r#"{ "input_tokens": 1.0e2 }"#),
             Some("msg_2"),
         );
-        check(start, Some(r#"{"input_tokens":7,"output_tokens":1}"#), Some("msg_1"));
+        check(&start, Some(r#"{"input_tokens":7,"output_tokens":1}"#), Some("msg_1"));
         check(&format!("{start}{delta}"), Some(merged), Some("msg_1"));
         check(
             &format!("{start}{}", &delta[..delta.len() - 9]),
             Some(r#"{"input_tokens":7,"output_tokens":1}"#),
             Some("msg_1"),
         );
-        check(delta, Some(r#"{"output_tokens":9,"cache_read_input_tokens":3}"#), None);
+        check(&delta, Some(r#"{"output_tokens":9,"cache_read_input_tokens":3}"#), None);
+        let kept = r#"{"input_tokens":7,"output_tokens":9}"#;
+        check(&format!("{start}{unsaid}"), Some(kept), Some("msg_1"));
     }
 
     #[test]

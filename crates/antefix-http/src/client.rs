@@ -29,54 +29,6 @@ pub struct Client {
     timeouts: Timeouts,
 }
 
-/// Where to send, and how long to wait.
-#[derive(Clone, Debug)]
-pub struct ClientOptions {
-    /// `http://` or `https://`, a host, and perhaps a port and a path that goes before each request's own.
-    pub base_url: String,
-    /// How long to wait for a connection, TLS and proxy included.
-    pub connect_timeout: Duration,
-    /// How long to wait for the answer's head, counted from the last piece of the request that was handed on.
-    pub header_timeout: Duration,
-    /// How long an answer may be silent. Any byte counts, so a stream that sends pings stays alive.
-    pub idle_timeout: Duration,
-    /// Proxies to go through.
-    pub proxies: Proxies,
-    /// Root certificates to trust beside the platform's, as PEM.
-    pub extra_roots: Vec<u8>,
-}
-
-/// Proxies, as the variables `http_proxy`, `https_proxy` and `no_proxy` usually give them.
-#[derive(Clone, Debug, Default)]
-pub struct Proxies {
-    /// For `http://` servers: `http://[user:password@]host:port`.
-    pub http: Option<Secret>,
-    /// For `https://` servers.
-    pub https: Option<Secret>,
-    /// Hosts, domains and address ranges that are reached directly, separated by commas; `*` is all of them.
-    pub no_proxy: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Timeouts {
-    header: Duration,
-    idle: Duration,
-}
-
-impl ClientOptions {
-    /// The defaults for a server: 15 s to connect, 10 min to the head, 5 min of silence, no proxy.
-    pub fn new(base_url: impl Into<String>) -> Self {
-        Self {
-            base_url: base_url.into(),
-            connect_timeout: Duration::from_secs(15),
-            header_timeout: Duration::from_secs(600),
-            idle_timeout: Duration::from_secs(300),
-            proxies: Proxies::default(),
-            extra_roots: Vec::new(),
-        }
-    }
-}
-
 impl Client {
     /// Prepares a client; connects to nothing. TLS is set up, and the platform's root certificates are read,
     /// only if the server or a proxy is `https`.
@@ -105,8 +57,8 @@ impl Client {
 
     /// Sends a request and waits for the answer's head; the body follows through [`Incoming::chunk`].
     ///
-    /// A status of 400 or more is an answer, not an error. When the server answers before it has read the whole
-    /// body, the rest is still handed on until the [`Incoming`] is dropped.
+    /// A status of 400 or more is an answer, not an error. When the server answers before it has read the
+    /// whole body, the rest is still handed on until the [`Incoming`] is dropped.
     ///
     /// # Errors
     /// [`HttpError`] says whose fault it is and whether a byte may have left.
@@ -171,6 +123,48 @@ impl std::fmt::Debug for Client {
     }
 }
 
+/// Where to send, and how long to wait.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// `http://` or `https://`, a host, and perhaps a port and a path that goes before each request's own.
+    pub base_url: String,
+    /// How long to wait for a connection, TLS and proxy included.
+    pub connect_timeout: Duration,
+    /// How long to wait for the answer's head, counted from the last piece of the request that was handed on.
+    pub header_timeout: Duration,
+    /// How long an answer may be silent. Any byte counts, so a stream that sends pings stays alive.
+    pub idle_timeout: Duration,
+    /// Proxies to go through.
+    pub proxies: Proxies,
+    /// Root certificates to trust beside the platform's, as PEM.
+    pub extra_roots: Vec<u8>,
+}
+
+impl ClientOptions {
+    /// The defaults for a server: 15 s to connect, 10 min to the head, 5 min of silence, no proxy.
+    pub fn new(base_url: impl Into<String>) -> Self {
+        Self {
+            base_url: base_url.into(),
+            connect_timeout: Duration::from_secs(15),
+            header_timeout: Duration::from_secs(600),
+            idle_timeout: Duration::from_secs(300),
+            proxies: Proxies::default(),
+            extra_roots: Vec::new(),
+        }
+    }
+}
+
+/// Proxies, as the variables `http_proxy`, `https_proxy` and `no_proxy` usually give them.
+#[derive(Clone, Debug, Default)]
+pub struct Proxies {
+    /// For `http://` servers: `http://[user:password@]host:port`.
+    pub http: Option<Secret>,
+    /// For `https://` servers.
+    pub https: Option<Secret>,
+    /// Hosts, domains and address ranges that are reached directly, separated by commas; `*` is all of them.
+    pub no_proxy: Option<String>,
+}
+
 impl Proxies {
     fn any_https(&self) -> bool {
         [&self.http, &self.https].into_iter().flatten().any(|proxy| proxy.expose().starts_with("https:"))
@@ -195,19 +189,23 @@ impl Proxies {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Timeouts {
+    header: Duration,
+    idle: Duration,
+}
+
 fn base_url(text: &str) -> Result<reqwest::Url, HttpError> {
     let unusable = |why: &str| HttpError::new(Fault::Url, false, format!("the base URL {why}"));
     let url = reqwest::Url::parse(text.trim()).map_err(|_| unusable("is not a URL"))?;
-    match () {
-        () if !matches!(url.scheme(), "http" | "https") => {
-            Err(unusable("must start with `http://` or `https://`"))
-        }
-        () if !url.username().is_empty() || url.password().is_some() => {
-            Err(unusable("must not hold a user or password"))
-        }
-        () if url.query().is_some() || url.fragment().is_some() => {
-            Err(unusable("must end with the path, without `?` or `#`"))
-        }
-        () => Ok(url),
-    }
+    let why = if !matches!(url.scheme(), "http" | "https") {
+        "must start with `http://` or `https://`"
+    } else if !url.username().is_empty() || url.password().is_some() {
+        "must not hold a user or password"
+    } else if url.query().is_some() || url.fragment().is_some() {
+        "must end with the path, without `?` or `#`"
+    } else {
+        return Ok(url);
+    };
+    Err(unusable(why))
 }

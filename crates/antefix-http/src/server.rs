@@ -14,8 +14,8 @@
 //! | `x-sim-cut-after: N` | resets the connection after N bytes of the answer's body |
 //! | `x-sim-chunk: N` | sends the answer's body N bytes at a time |
 //!
-//! On the virtual clock nothing waits: an answer comes at once, and the clock moves to each piece's time as the
-//! piece is sent.
+//! On the virtual clock nothing waits: an answer comes at once, and the clock moves to each piece's time as
+//! the piece is sent.
 
 mod answer;
 mod clock;
@@ -47,60 +47,6 @@ pub struct SimServer {
     state: Arc<State>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
-}
-
-/// How a [`SimServer`] behaves. The default: any free port, the real clock, nothing cut, nothing captured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerOptions {
-    /// The port on 127.0.0.1; 0 is any free one.
-    pub port: u16,
-    /// What time it is for the simulator.
-    pub clock: Clock,
-    /// Where each request and what it cost is written, in the format of [`crate::capture`].
-    pub capture: Option<PathBuf>,
-    /// Resets the connection after so many bytes of each answer's body.
-    pub cut_after: Option<u64>,
-    /// Sends each answer's body so many bytes at a time.
-    pub chunk: Option<usize>,
-    /// The longest request body that is read; a longer one is answered with 413.
-    pub body_limit: u64,
-}
-
-/// What time it is for the simulator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clock {
-    /// The time of day, and answers take as long as the script says.
-    #[default]
-    Real,
-    /// Starts at 0 and moves when it is told to, and to the time of each piece that is sent.
-    Virtual,
-}
-
-/// What the connections share.
-#[derive(Debug)]
-struct State {
-    options: ServerOptions,
-    clock: Arc<ServerClock>,
-    simulator: Arc<Mutex<Simulator>>,
-    capture: Option<Capture>,
-}
-
-/// How long open exchanges may go on after a shutdown has been asked for.
-const GRACE: Duration = Duration::from_secs(1);
-/// How long to wait when no connection can be accepted, for want of file descriptors for one.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
-
-impl Default for ServerOptions {
-    fn default() -> Self {
-        Self {
-            port: 0,
-            clock: Clock::Real,
-            capture: None,
-            cut_after: None,
-            chunk: None,
-            body_limit: 64 * 1024 * 1024,
-        }
-    }
 }
 
 impl SimServer {
@@ -156,6 +102,55 @@ impl Drop for SimServer {
     }
 }
 
+/// How a [`SimServer`] behaves. The default: any free port, the real clock, nothing cut, nothing captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerOptions {
+    /// The port on 127.0.0.1; 0 is any free one.
+    pub port: u16,
+    /// What time it is for the simulator.
+    pub clock: Clock,
+    /// Where each request and what it cost is written, in the format of [`crate::capture`].
+    pub capture: Option<PathBuf>,
+    /// Resets the connection after so many bytes of each answer's body.
+    pub cut_after: Option<u64>,
+    /// Sends each answer's body so many bytes at a time.
+    pub chunk: Option<usize>,
+    /// The longest request body that is read; a longer one is answered with 413.
+    pub body_limit: u64,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            port: 0,
+            clock: Clock::Real,
+            capture: None,
+            cut_after: None,
+            chunk: None,
+            body_limit: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// What time it is for the simulator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// The time of day, and answers take as long as the script says.
+    #[default]
+    Real,
+    /// Starts at 0 and moves when it is told to, and to the time of each piece that is sent.
+    Virtual,
+}
+
+/// What the connections share.
+#[derive(Debug)]
+struct State {
+    options: ServerOptions,
+    clock: Arc<ServerClock>,
+    simulator: Arc<Mutex<Simulator>>,
+    capture: Option<Capture>,
+}
+
 impl State {
     /// The simulator. A panic while it was held leaves figures that are still worth reading.
     fn simulator(&self) -> MutexGuard<'_, Simulator> {
@@ -195,3 +190,8 @@ async fn connection(stream: TcpStream, state: Arc<State>, mut stopped: watch::Re
         }
     }
 }
+
+/// How long open exchanges may go on after a shutdown has been asked for.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long to wait when no connection can be accepted, for want of file descriptors for one.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);

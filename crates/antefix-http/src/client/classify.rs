@@ -8,7 +8,7 @@ use crate::error::{Fault, HttpError};
 /// A fault, and its words where they are not in [`text`].
 type Found = (Fault, Option<String>);
 
-/// `sent`: whether the connection has asked for the request's body.
+/// What a failure of the library is to the caller; `sent` says whether the connection has asked for the body.
 pub(super) fn failed(error: &reqwest::Error, host: &str, sent: bool) -> HttpError {
     let sent = sent || !error.is_connect();
     let (fault, detail) = fault(error);
@@ -86,11 +86,14 @@ fn of_io(error: &io::Error) -> Option<Found> {
 }
 
 fn of_hyper(error: &hyper::Error) -> Option<Found> {
-    let fault = match () {
-        () if error.is_parse_too_large() => Fault::HeadTooLarge,
-        () if error.is_parse() => Fault::NotHttp,
-        () if error.is_incomplete_message() || error.is_closed() || error.is_canceled() => Fault::Cut,
-        () => return None,
+    let fault = if error.is_parse_too_large() {
+        Fault::HeadTooLarge
+    } else if error.is_parse() {
+        Fault::NotHttp
+    } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
+        Fault::Cut
+    } else {
+        return None;
     };
     Some((fault, None))
 }

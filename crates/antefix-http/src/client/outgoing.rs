@@ -28,43 +28,10 @@ pub struct Outgoing {
     pub headers: Vec<(String, HeaderText)>,
     /// The body: the pieces one after the other, none of them copied.
     pub body: Vec<Bytes>,
-    /// Called with each piece as it is handed to the connection; a piece of the body longer than 64 KiB comes in
-    /// several. What it has seen at an error is what may have left.
+    /// Called with each piece as it is handed to the connection; a piece of the body longer than 64 KiB comes
+    /// in several. What it has seen at an error is what may have left.
     pub observe: Option<Observer>,
 }
-
-/// A header's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HeaderText {
-    /// May be shown.
-    Plain(String),
-    /// Never shown, and never kept in a header compression table.
-    Secret(Secret),
-}
-
-/// A text that is never shown: `Debug` and `Display` print `[secret]`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-/// How far a request has been handed on.
-#[derive(Debug, Default)]
-pub(super) struct Progress {
-    started: AtomicBool,
-    handed: AtomicU64,
-}
-
-/// A body of known length that shows its pieces to the observer.
-pub(super) struct OutgoingBody {
-    pieces: VecDeque<Bytes>,
-    left: u64,
-    /// The connection asks for bodies that are `Sync`; the lock is never contended.
-    observe: Option<Mutex<Observer>>,
-    progress: Arc<Progress>,
-}
-
-/// The longest piece handed to the connection at once: small enough for the progress of a large body to be
-/// seen, large enough to cost nothing.
-const PIECE: usize = 64 * 1024;
 
 impl Outgoing {
     /// A `POST` without headers.
@@ -107,6 +74,19 @@ impl fmt::Debug for Outgoing {
     }
 }
 
+/// A header's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderText {
+    /// May be shown.
+    Plain(String),
+    /// Never shown, and never kept in a header compression table.
+    Secret(Secret),
+}
+
+/// A text that is never shown: `Debug` and `Display` print `[secret]`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
 impl Secret {
     /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
@@ -131,6 +111,13 @@ impl fmt::Display for Secret {
     }
 }
 
+/// How far a request has been handed on.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    started: AtomicBool,
+    handed: AtomicU64,
+}
+
 impl Progress {
     /// Whether the connection has asked for the body, which it does as it writes the head.
     pub(super) fn started(&self) -> bool {
@@ -149,6 +136,15 @@ impl Progress {
             }
         }
     }
+}
+
+/// A body of known length that shows its pieces to the observer.
+pub(super) struct OutgoingBody {
+    pieces: VecDeque<Bytes>,
+    left: u64,
+    /// The connection asks for bodies that are `Sync`; the lock is never contended.
+    observe: Option<Mutex<Observer>>,
+    progress: Arc<Progress>,
 }
 
 impl OutgoingBody {
@@ -209,6 +205,10 @@ pub(super) fn header(name: &str, value: &HeaderText) -> Result<(HeaderName, Head
     sent.set_sensitive(matches!(value, HeaderText::Secret(_)));
     Ok((parsed, sent))
 }
+
+/// The longest piece handed to the connection at once: small enough for the progress of a large body to be
+/// seen, large enough to cost nothing.
+const PIECE: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-/// How long the answer's headers ask to wait: `retry-after-ms` (milliseconds), else `retry-after` in seconds or
-/// as an HTTP date. `None` without a usable one; zero for a date that has passed. Header names are in lower
-/// case. The length is not capped.
+/// How long the answer's headers ask to wait: `retry-after-ms` (milliseconds), else `retry-after` in seconds
+/// or as an HTTP date. `None` without a usable one; zero for a date that has passed. Header names are in
+/// lower case. The length is not capped.
 ///
-/// Sources: RFC 9110 §10.2.3 (<https://www.rfc-editor.org/rfc/rfc9110#name-retry-after>); `retry-after-ms` and
-/// fractions are read by the provider's own SDKs (`@anthropic-ai/sdk`, 2026).
+/// Sources: RFC 9110 §10.2.3 (<https://www.rfc-editor.org/rfc/rfc9110#name-retry-after>); `retry-after-ms`
+/// and fractions are read by the provider's own SDKs (`@anthropic-ai/sdk`, 2026).
 pub fn retry_after(headers: &[(String, String)], now: SystemTime) -> Option<Duration> {
     let value = |name| headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim());
     let milliseconds = value("retry-after-ms").and_then(|text| decimal(text, 1));

@@ -24,11 +24,29 @@ struct Read {
     body: Vec<u8>,
 }
 
+impl Read {
+    fn as_http(&self) -> HttpRequest<'_> {
+        HttpRequest { method: &self.method, path: &self.path, headers: &self.headers, body: &self.body }
+    }
+
+    fn number(&self, name: &str) -> Result<Option<u64>, HttpResponse> {
+        let Some((_, value)) = self.headers.iter().find(|(key, _)| key == name) else { return Ok(None) };
+        let unusable = |_| error(400, "invalid_request_error", &format!("{name}: a whole number is needed"));
+        value.trim().parse().map(Some).map_err(unusable)
+    }
+}
+
 /// An answer before it is paced.
 struct Reply {
     response: HttpResponse,
     start: Millis,
     mangling: Mangling,
+}
+
+impl Reply {
+    fn plain(response: HttpResponse, start: Millis) -> Self {
+        Self { response, start, mangling: Mangling::default() }
+    }
 }
 
 pub(super) async fn serve(
@@ -144,25 +162,25 @@ fn set_clock(state: &State, body: &[u8]) -> HttpResponse {
         return error(409, "invalid_request_error", "the server runs on the real clock");
     }
     state.clock.advance(amount);
-    json(200, format!("{{\"now_ms\":{}}}", state.clock.now().0).into_bytes())
+    json(200, format!(r#"{{"now_ms":{}}}"#, state.clock.now().0).into_bytes())
 }
 
 fn log(state: &State) -> Vec<u8> {
-    let mut out = b"{\"schema_version\":1,\"requests\":[".to_vec();
+    let mut out = br#"{"schema_version":1,"requests":["#.to_vec();
     for (index, billed) in state.simulator().log().iter().enumerate() {
         out.extend_from_slice(if index == 0 { b"" } else { b"," });
-        let head = format!("{{\"n\":{},\"at_ms\":{},\"request_id\":", index + 1, billed.now.0);
+        let head = format!(r#"{{"n":{},"at_ms":{},"request_id":"#, index + 1, billed.now.0);
         out.extend_from_slice(head.as_bytes());
         write_string(&mut out, &billed.request_id);
-        out.extend_from_slice(b",\"message_id\":");
+        out.extend_from_slice(br#","message_id":"#);
         match &billed.message_id {
             Some(id) => write_string(&mut out, id),
             None => out.extend_from_slice(b"null"),
         }
-        out.extend_from_slice(b",\"model\":");
+        out.extend_from_slice(br#","model":"#);
         write_string(&mut out, &billed.model);
         let figures = format!(
-            ",\"status\":{},\"read\":{},\"write_5m\":{},\"write_1h\":{},\"uncached\":{},\"output\":{}}}",
+            r#","status":{},"read":{},"write_5m":{},"write_1h":{},"uncached":{},"output":{}}}"#,
             billed.status, billed.read, billed.write_5m, billed.write_1h, billed.uncached, billed.output
         );
         out.extend_from_slice(figures.as_bytes());
@@ -171,33 +189,15 @@ fn log(state: &State) -> Vec<u8> {
     out
 }
 
-impl Read {
-    fn as_http(&self) -> HttpRequest<'_> {
-        HttpRequest { method: &self.method, path: &self.path, headers: &self.headers, body: &self.body }
-    }
-
-    fn number(&self, name: &str) -> Result<Option<u64>, HttpResponse> {
-        let Some((_, value)) = self.headers.iter().find(|(key, _)| key == name) else { return Ok(None) };
-        let unusable = |_| error(400, "invalid_request_error", &format!("{name}: a whole number is needed"));
-        value.trim().parse().map(Some).map_err(unusable)
-    }
-}
-
-impl Reply {
-    fn plain(response: HttpResponse, start: Millis) -> Self {
-        Self { response, start, mangling: Mangling::default() }
-    }
-}
-
 fn not_captured(cause: &io::Error) -> HttpResponse {
     error(500, "api_error", &format!("the request could not be captured: {cause}"))
 }
 
 /// An error in the shape of the Messages API.
 fn error(status: u16, kind: &str, message: &str) -> HttpResponse {
-    let mut out = b"{\"type\":\"error\",\"error\":{\"type\":".to_vec();
+    let mut out = br#"{"type":"error","error":{"type":"#.to_vec();
     write_string(&mut out, kind);
-    out.extend_from_slice(b",\"message\":");
+    out.extend_from_slice(br#","message":"#);
     write_string(&mut out, message);
     out.extend_from_slice(b"}}");
     json(status, out)

@@ -26,21 +26,6 @@ pub(super) struct Paced {
     wait: Option<Pin<Box<Sleep>>>,
 }
 
-/// What happens to an answer's body on its way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mangling {
-    /// Resets the connection after so many bytes.
-    pub(super) cut_after: Option<u64>,
-    /// Sends so many bytes at a time.
-    pub(super) chunk: Option<usize>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Piece {
-    due: Millis,
-    bytes: Bytes,
-}
-
 impl Paced {
     /// `start` is when the request came.
     pub(super) fn new(
@@ -122,6 +107,21 @@ impl Body for Paced {
     fn size_hint(&self) -> SizeHint {
         self.promised.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
+}
+
+/// What happens to an answer's body on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mangling {
+    /// Resets the connection after so many bytes.
+    pub(super) cut_after: Option<u64>,
+    /// Sends so many bytes at a time.
+    pub(super) chunk: Option<usize>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Piece {
+    due: Millis,
+    bytes: Bytes,
 }
 
 /// Slices the pieces to `size` bytes, counted over the whole body; a slice is due when its last byte is.

@@ -16,54 +16,12 @@ pub(super) struct Socket {
     line: Arc<Line>,
 }
 
-/// What an answer's body and the connection that carries it tell each other. Both run in one task; the locks
-/// are never contended.
-#[derive(Debug, Default)]
-pub(super) struct Line {
-    unsent: AtomicBool,
-    waiting: Mutex<Option<Waker>>,
-    reset: AtomicBool,
-}
-
 impl Socket {
     pub(super) fn new(stream: TcpStream) -> (Self, Arc<Line>) {
         // Without it small pieces would wait for each other; with it failing they still arrive.
         let _ = stream.set_nodelay(true);
         let line = Arc::new(Line::default());
         (Self { stream, line: Arc::clone(&line) }, line)
-    }
-}
-
-impl Line {
-    /// Something has been handed to the connection.
-    pub(super) fn handed(&self) {
-        self.unsent.store(true, Ordering::SeqCst);
-    }
-
-    /// Ready once all that was handed to the connection has been given to the kernel.
-    pub(super) fn poll_sent(&self, cx: &Context<'_>) -> Poll<()> {
-        if !self.unsent.load(Ordering::SeqCst) {
-            return Poll::Ready(());
-        }
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
-        Poll::Pending
-    }
-
-    /// From now on, closing the connection resets it.
-    pub(super) fn reset(&self) {
-        self.reset.store(true, Ordering::SeqCst);
-    }
-
-    fn flushed(&self) {
-        self.unsent.store(false, Ordering::SeqCst);
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(waker) = waiting {
-            waker.wake();
-        }
-    }
-
-    fn is_reset(&self) -> bool {
-        self.reset.load(Ordering::SeqCst)
     }
 }
 
@@ -116,5 +74,47 @@ impl AsyncWrite for Socket {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+/// What an answer's body and the connection that carries it tell each other. Both run in one task; the locks
+/// are never contended.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    unsent: AtomicBool,
+    waiting: Mutex<Option<Waker>>,
+    reset: AtomicBool,
+}
+
+impl Line {
+    /// Something has been handed to the connection.
+    pub(super) fn handed(&self) {
+        self.unsent.store(true, Ordering::SeqCst);
+    }
+
+    /// Ready once all that was handed to the connection has been given to the kernel.
+    pub(super) fn poll_sent(&self, cx: &Context<'_>) -> Poll<()> {
+        if !self.unsent.load(Ordering::SeqCst) {
+            return Poll::Ready(());
+        }
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// From now on, closing the connection resets it.
+    pub(super) fn reset(&self) {
+        self.reset.store(true, Ordering::SeqCst);
+    }
+
+    fn flushed(&self) {
+        self.unsent.store(false, Ordering::SeqCst);
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+
+    fn is_reset(&self) -> bool {
+        self.reset.load(Ordering::SeqCst)
     }
 }
