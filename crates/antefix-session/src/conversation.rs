@@ -160,7 +160,7 @@ impl Conversation {
         let Some((open, ttl)) = self.open_lane().and_then(|open| Some((open, open.lane.cache()?))) else {
             return CachePlan::default();
         };
-        let entries = open.tree.entries(&self.chain, self.segments.len());
+        let entries = open.tree.readable(&self.chain, &self.segments, rules);
         plan(&PlanInput {
             segments: &self.segments,
             rules,
@@ -172,12 +172,18 @@ impl Conversation {
         })
     }
 
-    /// Whether an entry of this lane is known that the next request should read.
-    pub fn expects_read(&self) -> bool {
-        self.open_lane().is_some_and(|open| {
-            open.lane.cache().is_some()
-                && open.tree.entries(&self.chain, self.segments.len()).confirmed.is_some()
-        })
+    /// Whether a request sent at `at` should read an entry: one is known on its path, the provider's rules leave
+    /// it readable, and the request before began no longer ago than entries live.
+    pub fn expects_read(&self, rules: &Rules, at: Millis) -> bool {
+        let Some((open, ttl)) = self.open_lane().and_then(|open| Some((open, open.lane.cache()?))) else {
+            return false;
+        };
+        let answered = |attempt: &&Attempt| {
+            attempt.outcome.as_ref().is_some_and(|(_, outcome)| outcome.status == Some(200))
+        };
+        let last = self.attempts.iter().rev().find(answered).map(|attempt| attempt.at);
+        let is_warm = last.is_some_and(|last| at.0.saturating_sub(last.0) < ttl.seconds() * 1000);
+        is_warm && open.tree.readable(&self.chain, &self.segments, rules).confirmed.is_some()
     }
 
     /// Composes the body of the next request with these markers.

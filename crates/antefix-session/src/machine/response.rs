@@ -83,7 +83,8 @@ impl Session {
         outcome: OutcomeRecord,
         now: Millis,
     ) -> Result<(), SessionError> {
-        let expected_read = self.conversation.expects_read();
+        let sent = self.conversation.attempts().last().map_or(now, |attempt| attempt.at);
+        let expected_read = self.conversation.expects_read(&self.rules, sent);
         self.record(step, Record::Outcome(outcome.clone()), now)?;
         let known = |known: &&crate::conversation::Attempt| known.attempt.attempt == outcome.attempt;
         let Some(attempt) = self.conversation.attempts().iter().rev().find(known) else { return Ok(()) };
