@@ -153,6 +153,7 @@ fn begin(
     let mut store = sessions.create(id)?;
     let mut objects = vec![header.encode()];
     objects.extend(entries.iter().map(Entry::encode));
-    store.append(store.head(), &objects, Durability::Durable { at_ms: header.created.0 })?;
+    // Made durable together with the first request, before which nothing of the session is worth keeping.
+    store.append(store.head(), &objects, Durability::Buffered)?;
     Ok(OpenSession { conversation: replay(header, entries)?, store, cut: None, index_lost: false })
 }
