@@ -1,6 +1,7 @@
 //! Sends a request to a server that speaks the Messages API and puts its streamed answer together.
 
 mod hints;
+mod redact;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -101,8 +102,15 @@ impl Anthropic {
                 Err(error) => unreachable_end(&error),
             },
         };
+        let end = redact::without_secret(end, self.secret().expose());
         self.capture_end(&exchange, &end);
         end
+    }
+
+    fn secret(&self) -> &Secret {
+        match &self.credential {
+            Credential::ApiKey(secret) | Credential::Bearer(secret) => secret,
+        }
     }
 
     fn request(&self, body: ComposedBody) -> Outgoing {
@@ -172,6 +180,10 @@ async fn read_answer(
     if !incoming.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
         let kind = incoming.header("content-type").unwrap_or("nothing").to_owned();
         let error = format!("the server answered with `{kind}` where an event stream was asked for");
+        return ResponseEnd::Unreachable { error, retryable: false };
+    }
+    if let Some(coding) = incoming.header("content-encoding").filter(|coding| *coding != "identity") {
+        let error = format!("the server sent its answer coded as `{coding}`, which was not asked for");
         return ResponseEnd::Unreachable { error, retryable: false };
     }
     let mut parser = Parser::new();

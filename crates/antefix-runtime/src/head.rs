@@ -6,6 +6,7 @@ mod prompt;
 pub use instructions::{Instructions, find_instructions};
 pub use prompt::STATIC_PROMPT;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use antefix_models::{Platform, Rules, Ttl};
@@ -145,18 +146,28 @@ pub fn default_max_tokens(rules: &Rules) -> u64 {
 /// the repository's files, so that no process is started.
 fn branch(cwd: &Path) -> Option<String> {
     let dot_git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
-    let folder = if dot_git.is_file() {
-        let text = std::fs::read_to_string(&dot_git).ok()?;
-        dot_git.parent()?.join(text.trim().strip_prefix("gitdir: ")?)
-    } else {
+    let folder = if dot_git.is_dir() {
         dot_git
+    } else {
+        let text = short_file(&dot_git)?;
+        dot_git.parent()?.join(text.trim().strip_prefix("gitdir: ")?)
     };
-    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    let head = short_file(&folder.join("HEAD"))?;
     let head = head.trim();
     Some(match head.strip_prefix("ref: refs/heads/") {
         Some(branch) => branch.to_owned(),
         None => head.chars().take(12).collect(),
     })
+}
+
+/// The text of a regular file, its first 4 KiB at most; anything else might never end.
+fn short_file(path: &Path) -> Option<String> {
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    std::fs::File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 fn array<'a>(items: impl Iterator<Item = &'a [u8]>) -> Bytes {

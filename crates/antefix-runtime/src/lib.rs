@@ -12,3 +12,10 @@ pub mod store;
 pub mod transcript;
 
 pub use socket::SocketDigest;
+
+/// Makes this process's memory and environment unreadable to the commands its tools run, so that they cannot take
+/// the key from `/proc`. Root can read them all the same. Best effort: where the system refuses, nothing changes.
+pub fn hide_from_children() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}

@@ -1,6 +1,9 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use crate::out::tell;
+use crate::screen::harmless;
+
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub struct Failure {
@@ -33,9 +36,9 @@ impl Failure {
 
     /// Prints it and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        eprintln!("error: {}", self.text);
+        tell!("error: {}", harmless(&self.text));
         if let Some(hint) = &self.hint {
-            eprintln!("hint: {hint}");
+            tell!("hint: {}", harmless(hint));
         }
         ExitCode::from(self.code)
     }

@@ -10,7 +10,11 @@ use antefix_session::record::EndReason;
 use antefix_wire::assemble::Delta;
 use antefix_wire::json::{Body, Kind, Node};
 
+use crate::out::tell;
 use crate::text::{bar, efficiency, short};
+
+/// Characters of a text beside the reply that are shown at most.
+const LONGEST: usize = 4_000;
 
 /// Shows a turn as it runs.
 pub struct Screen {
@@ -80,7 +84,7 @@ impl Screen {
             }
             SessionEvent::CallFinished { call, is_error, text } => {
                 let mark = if *is_error { self.red("✗") } else { self.green("✓") };
-                self.line(&format!("{mark} {} {}", call.name, self.dim(&outcome(text))));
+                self.line(&format!("{mark} {} {}", one_line(&call.name, 64), self.dim(&outcome(text))));
             }
             SessionEvent::RequestFinished(report) => self.report(report),
             SessionEvent::Retrying { reason, wait, .. } => {
@@ -154,10 +158,14 @@ impl Screen {
 
     fn line(&mut self, text: &str) {
         self.end_line();
-        eprintln!("{text}");
+        tell!("{text}");
     }
 
+    /// The text in colour, without what a terminal would obey, and no longer than a screen holds.
     fn paint(&self, code: &str, text: &str) -> String {
+        let cut = text.char_indices().nth(LONGEST).map_or(text, |(at, _)| &text[..at]);
+        let more = if cut.len() < text.len() { " …" } else { "" };
+        let text = &format!("{}{more}", harmless(cut));
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use antefix_http::client::{Client, ClientOptions, Secret};
+use antefix_http::client::{Client, ClientOptions, Proxies, Secret};
 use antefix_http::server::{ServerOptions, SimServer};
 use antefix_models::{Money, Platform, Rules, Ttl, rules};
 use antefix_runtime::anthropic::{Anthropic, Credential};
@@ -57,7 +57,9 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         }
     };
     // All that may be refused is looked at before a session is made.
-    let mut provider = Anthropic::new(client(&base_url, environment)?, credential);
+    // A proxy would see what the simulator is asked, and it is in this process.
+    let proxies = if simulator.is_some() { Proxies::default() } else { environment.proxies.clone() };
+    let mut provider = Anthropic::new(client(&base_url, proxies)?, credential);
     if let Some(folder) = &args.capture {
         provider.capture(folder).map_err(|error| {
             Failure::usage(format!("cannot capture into `{}`: {error}", folder.display()))
@@ -216,9 +218,9 @@ fn context(store: &FileStore, conversation: &Conversation, cwd: &Path) -> Contex
     context
 }
 
-fn client(base_url: &str, environment: &Environment) -> Result<Client, Failure> {
+fn client(base_url: &str, proxies: Proxies) -> Result<Client, Failure> {
     let mut options = ClientOptions::new(base_url);
-    options.proxies = environment.proxies.clone();
+    options.proxies = proxies;
     Client::new(options).map_err(|error| match error.hint() {
         Some(hint) => Failure::usage(&error).hint(hint),
         None => Failure::usage(&error),

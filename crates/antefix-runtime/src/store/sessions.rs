@@ -163,7 +163,7 @@ impl<D: Disk> Sessions<D> {
     }
 
     /// The sessions of the working directory `cwd`, or all of them, the last used first. Reads the first line of
-    /// each transcript and its index only; folders without a first line are left out.
+    /// each transcript and its index only; folders without a first line, or that cannot be read, are left out.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -174,7 +174,9 @@ impl<D: Disk> Sessions<D> {
         };
         let mut found = Vec::new();
         for id in names.iter().filter_map(|name| name.parse().ok()) {
-            found.extend(self.summary(&id)?.filter(|one| cwd.is_none() || one.cwd.as_deref() == cwd));
+            // One session that cannot be read must not hide the others.
+            let summary = self.summary(&id).ok().flatten();
+            found.extend(summary.filter(|one| cwd.is_none() || one.cwd.as_deref() == cwd));
         }
         found.sort_by(|a, b| (b.updated_at_ms, &b.id).cmp(&(a.updated_at_ms, &a.id)));
         Ok(found)

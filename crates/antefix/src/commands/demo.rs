@@ -21,7 +21,7 @@ use antefix_sim::{Config, Script, Simulator};
 use crate::cli::DemoArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::out::say;
+use crate::out::{say, tell};
 
 /// What the user says, each time to a new process.
 const PROMPTS: [&str; 4] = [
@@ -70,7 +70,7 @@ pub fn demo(args: &DemoArgs, environment: &Environment) -> Result<ExitCode, Fail
     });
     for (index, prompt) in PROMPTS.iter().enumerate() {
         if !args.json {
-            eprintln!("\n── process {} ── user: {prompt}", index + 1);
+            tell!("\n── process {} ── user: {prompt}", index + 1);
         }
         let ended = run(args, &place, &server.base_url(), index, prompt);
         if stopped.load(Ordering::SeqCst) {
@@ -94,15 +94,15 @@ pub fn demo(args: &DemoArgs, environment: &Environment) -> Result<ExitCode, Fail
         }
     }
     if !done {
-        eprintln!("! the project's tests did not pass in the end; is `rustc` on the path?");
+        tell!("! the project's tests did not pass in the end; is `rustc` on the path?");
     }
     Ok(ExitCode::from(u8::from(!outcome.report.is_ok() || !done)))
 }
 
 fn introduce(place: &Place, url: &str) {
-    eprintln!("A small project with a failing test, an agent with real tools, real HTTP on this machine.");
-    eprintln!("The provider is simulated: a scripted model and a prompt cache by the Messages API's rules.");
-    eprintln!("project {}   provider {url}", place.root.display());
+    tell!("A small project with a failing test, an agent with real tools, real HTTP on this machine.");
+    tell!("The provider is simulated: a scripted model and a prompt cache by the Messages API's rules.");
+    tell!("project {}   provider {url}", place.root.display());
 }
 
 /// Runs one turn in a process of its own.

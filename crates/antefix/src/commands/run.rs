@@ -14,12 +14,14 @@ use crate::attach;
 use crate::cli::{Output, RunArgs};
 use crate::environment::Environment;
 use crate::failure::{Failure, INTERRUPTED};
+use crate::out::tell;
 use crate::screen::Screen;
 use crate::setup::{Setup, setup};
 use crate::stream_json::{EventWriter, Object, SCHEMA_VERSION, array, money, write_counts};
 
 /// `antefix run`
 pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    antefix_runtime::hide_from_children();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(turn(args, environment))
 }
@@ -73,11 +75,19 @@ fn read_stdin() -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::usage("the prompt on standard input is not UTF-8"))
 }
 
-/// Passes the first Ctrl-C on and returns at the second.
+/// Passes the first request to stop on (Ctrl-C, a closed terminal, or the system's) and returns at the second. The
+/// turn is closed and its commands are stopped in either case.
 async fn second_interrupt(interrupt: mpsc::UnboundedSender<()>) {
-    let Ok(mut interrupts) = signal(SignalKind::interrupt()) else { return std::future::pending().await };
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let [Ok(mut interrupts), Ok(mut terminations), Ok(mut hangups)] = kinds.map(signal) else {
+        return std::future::pending().await;
+    };
     for _ in 0..2 {
-        interrupts.recv().await;
+        tokio::select! {
+            _ = interrupts.recv() => {}
+            _ = terminations.recv() => {}
+            _ = hangups.recv() => {}
+        }
         // A turn that is over has no use for it.
         let _ = interrupt.send(());
     }
@@ -107,7 +117,7 @@ impl Reporter {
             }
         } else {
             for notice in notices {
-                eprintln!("{notice}");
+                tell!("{notice}");
             }
         }
         if let Self::StreamJson(_) = self {

@@ -10,7 +10,7 @@ use crate::cli::{SessionsAction, SessionsArgs};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
-use crate::out::say;
+use crate::out::{say, tell};
 use crate::screen::{describe, one_line};
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money, relation_word, write_counts};
 use crate::text::{efficiency, grouped};
@@ -33,7 +33,7 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
         object.number("schema_version", SCHEMA_VERSION).raw("sessions", &array(rows));
         say!("{}", object.close());
     } else if list.is_empty() {
-        eprintln!(
+        tell!(
             "no sessions{}",
             if args.all { String::new() } else { format!(" of `{shown}`; `--all` lists all") }
         );

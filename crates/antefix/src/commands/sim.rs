@@ -5,7 +5,7 @@ use antefix_sim::{Billed, Config, Script, Simulator};
 
 use crate::cli::{ClockArg, Profile, SimArgs};
 use crate::failure::Failure;
-use crate::out::say;
+use crate::out::{say, tell};
 use crate::text::grouped;
 
 /// `antefix sim`
@@ -38,10 +38,10 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
             .await
             .map_err(|error| Failure::failed(format!("cannot listen on 127.0.0.1:{}: {error}", args.port)))?;
         say!("{}", server.base_url());
-        eprintln!(
+        tell!(
             "a simulator of the Messages API and its prompt cache; it answers from a script, not with a model"
         );
-        eprintln!("point an agent at it: ANTHROPIC_BASE_URL={} ANTHROPIC_API_KEY=sim", server.base_url());
+        tell!("point an agent at it: ANTHROPIC_BASE_URL={} ANTHROPIC_API_KEY=sim", server.base_url());
         tokio::select! {
             () = stopped() => {}
             () = log(&server) => {}
@@ -69,7 +69,7 @@ async fn log(server: &SimServer) {
         };
         shown += lines.len();
         for line in lines {
-            eprintln!("{line}");
+            tell!("{line}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::VerifyArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
-use crate::out::say;
+use crate::out::{say, tell};
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
 use crate::text::{grouped, short};
 
@@ -67,7 +67,7 @@ fn broken(text: String) -> Report {
 
 fn print_text(id: &str, report: &Report, notes: &[String]) {
     for note in notes {
-        eprintln!("note: {note}");
+        tell!("note: {note}");
     }
     for finding in &report.findings {
         say!("✗ record {}: {}", finding.record, finding.text);

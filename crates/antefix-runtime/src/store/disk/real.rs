@@ -54,12 +54,14 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        fs::read(path)
+        let mut bytes = Vec::new();
+        regular(path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn read_start(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+        regular(path)?.take(limit).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -69,5 +71,14 @@ impl Disk for RealDisk {
             entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
         Ok(names)
+    }
+}
+
+/// Opens a file for reading, if it is one: a pipe in its place would be waited for without end.
+fn regular(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
     }
 }
