@@ -19,6 +19,7 @@ mod grep;
 mod input;
 mod output;
 mod paths;
+pub mod permission;
 mod read;
 mod registry;
 mod regular;
