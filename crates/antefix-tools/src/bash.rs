@@ -60,22 +60,6 @@ impl Tool for Bash {
     }
 }
 
-const DESCRIPTION: &str = "Runs a command with `bash -c` in the workspace folder and returns what it printed \
-(standard output and standard error together, in order) and its exit code. Each call starts afresh: `cd` and \
-variables do not carry over, standard input is empty, and processes left in the background are stopped when the \
-command ends. Long output is shown as its start and end, and is whole in a file that `read` and `grep` can open. \
-To look at files, `read` and `grep` are cheaper than cat and find.";
-
-const SCHEMA: &str = r#"{
-    "type": "object",
-    "properties": {
-        "command": {"type": "string", "description": "The command line; may be several lines"},
-        "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 600000, "description": "Milliseconds after which the command is stopped; 120000 if not given"},
-        "description": {"type": "string", "description": "What the command does, in a few words, for the person watching"}
-    },
-    "required": ["command"]
-}"#;
-
 async fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     let fields = Fields::new(input)?;
     let command = fields.string("command", "a shell command")?;
@@ -144,8 +128,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Takes in what is left in the pipe, and stops the processes that outlive the command; says whether there
-    /// were any.
+    /// Takes in what is left in the pipe, and stops the processes that outlive the command; says whether
+    /// there were any.
     async fn clear_up(&mut self) -> bool {
         let left_behind = !self.drain(LINGER).await;
         if left_behind {
@@ -234,6 +218,22 @@ fn ending(status: ExitStatus) -> String {
         (None, None) => "ended without an exit code".to_owned(),
     }
 }
+
+const DESCRIPTION: &str = "Runs a command with `bash -c` in the workspace folder and returns what it printed \
+(standard output and standard error together, in order) and its exit code. Each call starts afresh: `cd` and \
+variables do not carry over, standard input is empty, and processes left in the background are stopped when the \
+command ends. Long output is shown as its start and end, and is whole in a file that `read` and `grep` can open. \
+To look at files, `read` and `grep` are cheaper than cat and find.";
+
+const SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "The command line; may be several lines"},
+        "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 600000, "description": "Milliseconds after which the command is stopped; 120000 if not given"},
+        "description": {"type": "string", "description": "What the command does, in a few words, for the person watching"}
+    },
+    "required": ["command"]
+}"#;
 
 /// Bytes of output that are taken in at once.
 const CHUNK_BYTES: usize = 64 << 10;

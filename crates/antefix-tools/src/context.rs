@@ -15,7 +15,8 @@ pub struct Context {
     pub cwd: PathBuf,
     /// Where outputs over their cap are written in full; made when first needed.
     pub spill: PathBuf,
-    /// The environment for commands, before secrets are taken out (see [`SECRET_NAMES`](crate::SECRET_NAMES)).
+    /// The environment for commands, before secrets are taken out (see
+    /// [`SECRET_NAMES`](crate::SECRET_NAMES)).
     pub environment: Arc<Vec<(OsString, OsString)>>,
     /// Tells the call to stop.
     pub cancellation: Cancellation,
@@ -57,12 +58,6 @@ impl Context {
     /// Sets the token that stops the calls.
     pub fn with_cancellation(mut self, cancellation: Cancellation) -> Self {
         self.cancellation = cancellation;
-        self
-    }
-
-    /// Sets the limits.
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
         self
     }
 
@@ -141,8 +136,8 @@ pub struct Limits {
     pub line_bytes: usize,
     /// Bytes of a file that `read` will scan at most.
     pub file_bytes: u64,
-    /// Bytes of an image, in base64, that are passed on at most: 5 MiB is what the Messages API takes per image
-    /// (https://platform.claude.com/docs/en/build-with-claude/vision, 2026-11-30).
+    /// Bytes of an image, in base64, that are passed on at most: 5 MiB is what the Messages API takes per
+    /// image (https://platform.claude.com/docs/en/build-with-claude/vision, 2026-11-30).
     pub image_bytes: u64,
     /// Bytes of a PDF, in base64, that are passed on at most.
     pub document_bytes: u64,

@@ -18,9 +18,9 @@ use replace::{Replacement, Unfit};
 
 /// `edit`: replaces text in a file, exactly.
 ///
-/// It refuses where the model has not seen the file or the file has changed since, and where the text to replace
-/// is not there or is there more than once. The file is replaced as a whole or not at all; its mode and its line
-/// ends stay. The result is a small unified diff.
+/// It refuses where the model has not seen the file or the file has changed since, and where the text to
+/// replace is not there or is there more than once. The file is replaced as a whole or not at all; its mode
+/// and its line ends stay. The result is a small unified diff.
 #[derive(Debug)]
 pub struct Edit {
     definition: Definition,
@@ -53,24 +53,6 @@ impl Tool for Edit {
         blocking(context, input, run)
     }
 }
-
-const DESCRIPTION: &str = "Replaces text in a file. The file must have been read before and not changed since. \
-`old_string` must be the file's text exactly, with its white space but without the line numbers that `read` \
-shows, and must occur once; take in neighbouring lines to make it so, or set `replace_all`. To make a new file, \
-give a path that is not there and an empty `old_string`.";
-
-const SCHEMA: &str = r#"{
-    "type": "object",
-    "properties": {
-        "path": {"type": "string", "description": "The file, absolute or relative to the workspace"},
-        "old_string": {"type": "string", "description": "The text to replace"},
-        "new_string": {"type": "string", "description": "The text to put in its place"},
-        "replace_all": {"type": "boolean", "description": "Replace every occurrence"}
-    },
-    "required": ["path", "old_string", "new_string"]
-}"#;
-
-const PATH: &str = "a file path";
 
 fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     let fields = Fields::new(input)?;
@@ -176,3 +158,21 @@ fn refusal(shown: &str, content: &[u8], replacement: &Replacement<'_>, unfit: &U
     };
     Failure::new(text)
 }
+
+const DESCRIPTION: &str = "Replaces text in a file. The file must have been read before and not changed since. \
+`old_string` must be the file's text exactly, with its white space but without the line numbers that `read` \
+shows, and must occur once; take in neighbouring lines to make it so, or set `replace_all`. To make a new file, \
+give a path that is not there and an empty `old_string`.";
+
+const SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "description": "The file, absolute or relative to the workspace"},
+        "old_string": {"type": "string", "description": "The text to replace"},
+        "new_string": {"type": "string", "description": "The text to put in its place"},
+        "replace_all": {"type": "boolean", "description": "Replace every occurrence"}
+    },
+    "required": ["path", "old_string", "new_string"]
+}"#;
+
+const PATH: &str = "a file path";

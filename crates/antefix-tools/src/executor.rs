@@ -58,8 +58,8 @@ impl Executor {
         self.run_each(context, calls, |_, _| ()).await
     }
 
-    /// Runs a batch as [`run`](Self::run) does, and gives each result, with the index of its call, as soon as it
-    /// is there.
+    /// Runs a batch as [`run`](Self::run) does, and gives each result, with the index of its call, as soon as
+    /// it is there.
     pub async fn run_each(
         &self,
         context: &Context,
@@ -163,7 +163,8 @@ fn overlap(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// Providers refuse empty texts and empty results, some refuse NUL, and files and tools from outside may give any.
+/// Providers refuse empty texts and empty results, some refuse NUL, and files and tools from outside may give
+/// any.
 fn sendable(mut output: Output) -> Output {
     for content in &mut output.content {
         if let Content::Text(text) = content
@@ -190,4 +191,5 @@ fn panic_text(error: JoinError) -> String {
     }
 }
 
-const LOST: &str = "the call was stopped before it gave a result";
+/// What the model is told of a call that ended without a result.
+pub(crate) const LOST: &str = "the call was stopped before it gave a result";

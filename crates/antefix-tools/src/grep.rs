@@ -21,10 +21,11 @@ use search::{Found, Search};
 
 /// `grep`: finds lines by a regular expression, with ripgrep's engine.
 ///
-/// In mode `content` a file's path stands on a line of its own, followed by its lines: number, `:` and the text
-/// for a match, number, `-` and the text for a line of context, `--` where lines are left out, and an empty line
-/// between files. In mode `files` there is one path a line, in mode `count` path, `:` and number of matching
-/// lines. Files are in order of their paths, whatever was found first. Remarks follow in brackets.
+/// In mode `content` a file's path stands on a line of its own, followed by its lines: number, `:` and the
+/// text for a match, number, `-` and the text for a line of context, `--` where lines are left out, and an
+/// empty line between files. In mode `files` there is one path a line, in mode `count` path, `:` and number
+/// of matching lines. Files are in order of their paths, whatever was found first. Remarks follow in
+/// brackets.
 #[derive(Debug)]
 pub struct Grep {
     definition: Definition,
@@ -57,24 +58,6 @@ impl Tool for Grep {
         blocking(context, input, run)
     }
 }
-
-const DESCRIPTION: &str = "Finds the lines that match a regular expression (Rust syntax, as in ripgrep), in all \
-files of a folder or in one file. Files that .gitignore names, .git and binary files are left out. Lines come \
-with their numbers, so that `read` can show the surroundings by `offset` and `limit`.";
-
-const SCHEMA: &str = r#"{
-    "type": "object",
-    "properties": {
-        "pattern": {"type": "string", "description": "The regular expression; write \\( \\{ \\. for these characters themselves"},
-        "path": {"type": "string", "description": "File or folder to search; the workspace if not given"},
-        "glob": {"type": "string", "description": "Only files whose name or path fits, as in *.rs, src/**/*.{ts,tsx} or !*.lock"},
-        "ignore_case": {"type": "boolean", "description": "Take upper and lower case as the same"},
-        "context": {"type": "integer", "minimum": 0, "description": "Lines to show before and after each match"},
-        "mode": {"type": "string", "enum": ["content", "files", "count"], "description": "content: the lines (if not given); files: only the paths; count: matching lines per file"},
-        "head_limit": {"type": "integer", "minimum": 1, "description": "Lines or paths to show at most; 200 if not given"}
-    },
-    "required": ["pattern"]
-}"#;
 
 /// What to give back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +191,24 @@ impl Glob {
         relative.any(|path| self.matcher.is_match(path)) != self.negated
     }
 }
+
+const DESCRIPTION: &str = "Finds the lines that match a regular expression (Rust syntax, as in ripgrep), in all \
+files of a folder or in one file. Files that .gitignore names, .git and binary files are left out. Lines come \
+with their numbers, so that `read` can show the surroundings by `offset` and `limit`.";
+
+const SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "pattern": {"type": "string", "description": "The regular expression; write \\( \\{ \\. for these characters themselves"},
+        "path": {"type": "string", "description": "File or folder to search; the workspace if not given"},
+        "glob": {"type": "string", "description": "Only files whose name or path fits, as in *.rs, src/**/*.{ts,tsx} or !*.lock"},
+        "ignore_case": {"type": "boolean", "description": "Take upper and lower case as the same"},
+        "context": {"type": "integer", "minimum": 0, "description": "Lines to show before and after each match"},
+        "mode": {"type": "string", "enum": ["content", "files", "count"], "description": "content: the lines (if not given); files: only the paths; count: matching lines per file"},
+        "head_limit": {"type": "integer", "minimum": 1, "description": "Lines or paths to show at most; 200 if not given"}
+    },
+    "required": ["pattern"]
+}"#;
 
 /// Lines of context at most.
 const MOST_CONTEXT: u64 = 50;

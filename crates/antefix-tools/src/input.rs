@@ -4,8 +4,8 @@ use antefix_wire::json::{Body, Kind, Node};
 
 use crate::Failure;
 
-/// The fields of a call's input. Unknown fields are let be, `null` counts as missing, and numbers and booleans
-/// may come as strings, as models sometimes send them.
+/// The fields of a call's input. Unknown fields are let be, `null` counts as missing, and numbers and
+/// booleans may come as strings, as models sometimes send them.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
     object: Node<'a>,
@@ -100,6 +100,7 @@ fn excerpt(node: Node<'_>) -> String {
     let raw = node.raw();
     let end = raw.char_indices().nth(EXCERPT_CHARS).map_or(raw.len(), |(at, _)| at);
     let rest = if end < raw.len() { "…" } else { "" };
+    // INVARIANT: a character begins or the text ends at `end`.
     format!("`{}{rest}`", &raw[..end])
 }
 

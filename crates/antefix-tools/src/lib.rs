@@ -1,11 +1,12 @@
 //! The tools of a coding agent (read, grep, edit, shell), the [`Tool`] trait they implement, and the
 //! [`Executor`] that runs a batch of calls.
 //!
-//! A tool's definition is a frozen run of bytes ([`Definition::json`]) that goes into the request as it is, and a
-//! tool's result text is a function of its input and of the files: no dates, durations, process ids or random
-//! order, because a result stays in the prompt for as long as the session lives.
+//! A tool's definition is a frozen run of bytes ([`Definition::json`]) that goes into the request as it is,
+//! and a tool's result text is a function of its input and of the files: no dates, durations, process ids or
+//! random order, because a result stays in the prompt for as long as the session lives.
 //!
-//! What this crate must not know: models, transcripts, providers. It reads no environment variable and no clock.
+//! What this crate must not know: models, transcripts, providers. It reads no environment variable and no
+//! clock.
 
 mod base64;
 mod bash;

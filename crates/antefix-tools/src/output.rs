@@ -42,6 +42,12 @@ impl Output {
     }
 }
 
+impl From<Result<Output, Failure>> for Output {
+    fn from(result: Result<Output, Failure>) -> Self {
+        result.unwrap_or_else(|failure| Self::error(failure.0))
+    }
+}
+
 /// A piece of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -72,11 +78,5 @@ impl Failure {
     /// Makes a failure of a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
-    }
-}
-
-impl From<Result<Output, Failure>> for Output {
-    fn from(result: Result<Output, Failure>) -> Self {
-        result.unwrap_or_else(|failure| Self::error(failure.0))
     }
 }

@@ -18,6 +18,7 @@ use media::Media;
 use scan::{Scan, Window};
 
 pub(crate) use missing::{folder, missing};
+pub(crate) use scan::char_start;
 
 /// `read`: shows a file, or a part of it.
 ///
@@ -56,23 +57,6 @@ impl Tool for Read {
         blocking(context, input, run)
     }
 }
-
-const DESCRIPTION: &str = "Shows a text file with line numbers (number, tab, line), or an image or PDF. A file \
-must be read before it can be edited. Without a range, at most 2000 lines or 50000 bytes are shown. Everything \
-that is read stays in the conversation and is paid for again at every step: for a big file, find the place with \
-`grep` and read only the lines around it with `offset` and `limit`.";
-
-const SCHEMA: &str = r#"{
-    "type": "object",
-    "properties": {
-        "path": {"type": "string", "description": "The file, absolute or relative to the workspace"},
-        "offset": {"type": "integer", "minimum": 1, "description": "First line to show, counted from 1"},
-        "limit": {"type": "integer", "minimum": 1, "description": "Number of lines to show"}
-    },
-    "required": ["path"]
-}"#;
-
-const PATH: &str = "a file path";
 
 fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     let fields = Fields::new(input)?;
@@ -182,3 +166,20 @@ fn learned(context: &Context, output: Output, fact: FileFact) -> Output {
     context.files.apply(&fact);
     output.with_fact(fact)
 }
+
+const DESCRIPTION: &str = "Shows a text file with line numbers (number, tab, line), or an image or PDF. A file \
+must be read before it can be edited. Without a range, at most 2000 lines or 50000 bytes are shown. Everything \
+that is read stays in the conversation and is paid for again at every step: for a big file, find the place with \
+`grep` and read only the lines around it with `offset` and `limit`.";
+
+const SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "description": "The file, absolute or relative to the workspace"},
+        "offset": {"type": "integer", "minimum": 1, "description": "First line to show, counted from 1"},
+        "limit": {"type": "integer", "minimum": 1, "description": "Number of lines to show"}
+    },
+    "required": ["path"]
+}"#;
+
+const PATH: &str = "a file path";

@@ -10,15 +10,6 @@ pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
 }
 
-/// What became of a tool that was registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Registered {
-    /// It was added at the end.
-    Added,
-    /// An earlier tool has the name and stays.
-    Shadowed,
-}
-
 impl Registry {
     /// Makes a registry without tools.
     pub fn new() -> Self {
@@ -44,8 +35,8 @@ impl Registry {
         Registered::Added
     }
 
-    /// Removes, at the start of a session, the tools that are not in `allow` (`None`: all are) or are in `deny`.
-    /// The order stays that of registration; the order of the lists means nothing.
+    /// Removes, at the start of a session, the tools that are not in `allow` (`None`: all are) or are in
+    /// `deny`. The order stays that of registration; the order of the lists means nothing.
     pub fn select(&mut self, allow: Option<&[String]>, deny: &[String]) {
         self.tools.retain(|tool| {
             let listed = |names: &[String]| names.iter().any(|name| name == tool.definition().name());
@@ -73,6 +64,15 @@ impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.names()).finish()
     }
+}
+
+/// What became of a tool that was registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Registered {
+    /// It was added at the end.
+    Added,
+    /// An earlier tool has the name and stays.
+    Shadowed,
 }
 
 #[cfg(test)]
@@ -136,8 +136,8 @@ mod tests {
         }
     }
 
-    /// The definitions are the very start of every request: a changed byte costs every session its cache. Where a
-    /// change is meant, the file is changed with it.
+    /// The definitions are the very start of every request: a changed byte costs every session its cache.
+    /// Where a change is meant, the file is changed with it.
     #[test]
     fn builtin_definitions_are_frozen() {
         let lines: Vec<_> =

@@ -5,6 +5,7 @@ use std::pin::Pin;
 
 use antefix_wire::json::Body;
 
+use crate::executor::LOST;
 use crate::{Context, Definition, Failure, Output};
 
 /// A future on the heap.
@@ -19,8 +20,8 @@ pub trait Tool: Send + Sync + 'static {
     /// An input that the call would refuse may be answered with [`Access::Anywhere`].
     fn access(&self, context: &Context, input: &Body) -> Access;
 
-    /// Runs the call. What goes wrong is an [`Output`] with `is_error`; what the model then knows about files is
-    /// in its facts and has been applied to `context.files`.
+    /// Runs the call. What goes wrong is an [`Output`] with `is_error`; what the model then knows about files
+    /// is in its facts and has been applied to `context.files`.
     fn call<'a>(&'a self, context: &'a Context, input: Body) -> BoxFuture<'a, Output>;
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn blocking<'a>(
             Ok(result) => result.into(),
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Output::error("the call was stopped before it gave a result"),
+                Err(_) => Output::error(LOST),
             },
         }
     })

@@ -51,6 +51,7 @@ impl Capture {
         }
         let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
         self.head.extend_from_slice(first);
+        // INVARIANT: what is taken off is no more than there is.
         let rest = &rest[rest.len().saturating_sub(self.half)..];
         self.tail.extend(rest);
         self.tail.drain(..self.tail.len().saturating_sub(self.half));
@@ -103,12 +104,6 @@ struct Spill {
     digest: blake3::Hasher,
 }
 
-/// A finished file.
-struct Kept {
-    path: PathBuf,
-    size: u64,
-}
-
 impl Spill {
     fn create(folder: &Path, room: u64) -> io::Result<Self> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -121,6 +116,7 @@ impl Spill {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let fits = usize::try_from(self.room - self.size).unwrap_or(usize::MAX).min(bytes.len());
+        // INVARIANT: `fits` is at most the length.
         let bytes = &bytes[..fits];
         self.file.write_all(bytes)?;
         self.digest.update(bytes);
@@ -131,6 +127,7 @@ impl Spill {
     /// Names the file by its content, so that the same output has the same name wherever it comes from.
     fn keep(self) -> io::Result<Kept> {
         let digest = self.digest.finalize().to_hex();
+        // INVARIANT: the digest has 64 digits.
         let name = format!("bash-{}.txt", &digest[..16]);
         let path = self.unfinished.with_file_name(name);
         fs::rename(&self.unfinished, &path)?;
@@ -145,6 +142,12 @@ impl Drop for Spill {
     }
 }
 
+/// A finished file.
+struct Kept {
+    path: PathBuf,
+    size: u64,
+}
+
 fn count_lines(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).count() as u64
 }
@@ -152,11 +155,12 @@ fn count_lines(bytes: &[u8]) -> u64 {
 /// The bytes up to and with the last line end; all of them if there is none.
 fn whole_lines_at_start(bytes: &[u8]) -> &[u8] {
     let end = memchr::memrchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+    // INVARIANT: `end` is the length, or lies behind a byte that was found.
     &bytes[..end]
 }
 
 /// The bytes behind the first line end; all of them if there is none or nothing behind it.
 fn whole_lines_at_end(bytes: &[u8]) -> &[u8] {
     let start = memchr::memchr(b'\n', bytes).map_or(0, |at| at + 1);
-    if start < bytes.len() { &bytes[start..] } else { bytes }
+    bytes.get(start..).filter(|rest| !rest.is_empty()).unwrap_or(bytes)
 }

@@ -10,12 +10,6 @@ use tokio::process::{Child, Command};
 
 use crate::{Context, Failure};
 
-/// Environment variables that commands never get.
-pub const SECRET_NAMES: &[&str] = &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"];
-
-/// Ends of names of environment variables that commands never get; case does not matter.
-pub const SECRET_SUFFIXES: &[&str] = &["_API_KEY", "_TOKEN", "_SECRET"];
-
 /// Starts `command`; gives it and the reading end of the pipe that it prints to.
 pub(super) fn launch(context: &Context, command: &str) -> Result<(Child, pipe::Receiver), Failure> {
     if !context.cwd.is_dir() {
@@ -74,6 +68,12 @@ fn find(context: &Context, program: &str) -> Option<PathBuf> {
     let path = path.map_or(OsStr::new(DEFAULT_PATH), |(_, value)| value);
     std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
+
+/// Environment variables that commands never get.
+pub const SECRET_NAMES: &[&str] = &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"];
+
+/// Ends of names of environment variables that commands never get; case does not matter.
+pub const SECRET_SUFFIXES: &[&str] = &["_API_KEY", "_TOKEN", "_SECRET"];
 
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 

@@ -7,8 +7,8 @@ use similar::{ChangeTag, TextDiff};
 
 use super::replace::Change;
 
-/// The diff in unified form with three lines of context and without file names, of at most `cap` bytes. Only the
-/// neighbourhood of the changes is compared, so that a big file costs no more than a small one.
+/// The diff in unified form with three lines of context and without file names, of at most `cap` bytes. Only
+/// the neighbourhood of the changes is compared, so that a big file costs no more than a small one.
 pub(super) fn unified(before: &[u8], after: &[u8], changes: &[Change], cap: usize) -> String {
     let mut text = String::new();
     let mut cursor = Cursor::default();
@@ -61,6 +61,7 @@ fn hunks(before: &[u8], changes: &[Change]) -> Vec<Hunk> {
 fn lines_before(text: &[u8], offset: usize) -> usize {
     let mut at = offset;
     for _ in 0..=CONTEXT_LINES {
+        // INVARIANT: `at` is an offset of the text, and only falls.
         match memrchr(b'\n', &text[..at]) {
             Some(end) => at = end,
             None => return 0,
@@ -75,6 +76,7 @@ fn lines_behind(text: &[u8], offset: usize) -> usize {
     // Where the change ends with a line, the next line is context already.
     let in_line = offset == 0 || text.get(offset - 1) != Some(&b'\n');
     for _ in 0..CONTEXT_LINES + usize::from(in_line) {
+        // INVARIANT: `at` is an offset of the text, and moves behind a byte that was found.
         match memchr(b'\n', &text[at..]) {
             Some(end) => at += end + 1,
             None => return text.len(),
@@ -94,6 +96,7 @@ struct Cursor {
 
 impl Cursor {
     fn render(&mut self, before: &[u8], after: &[u8], hunk: &Hunk) -> String {
+        // INVARIANT: hunks are in order, and lie within the file before and, by their growth, the one after.
         self.line += memchr_iter(b'\n', &before[self.offset..hunk.range.start]).count();
         self.offset = hunk.range.start;
         let start = hunk.range.start.saturating_add_signed(self.growth);

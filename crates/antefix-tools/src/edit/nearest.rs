@@ -41,6 +41,7 @@ fn white_space(lines: &[&str], wanted: &[&str]) -> Option<String> {
             .windows(wanted.len())
             .position(|window| window.iter().zip(wanted).all(|(line, wanted)| squeezed(line) == *wanted)),
     }?;
+    // INVARIANT: that many lines fit, beginning with the one found.
     let shown = excerpt(&lines[found..found + wanted.len()]);
     let place = match wanted.len() {
         1 => format!("line {} differs", found + 1),
@@ -52,6 +53,7 @@ fn white_space(lines: &[&str], wanted: &[&str]) -> Option<String> {
 /// Lines that begin as the text does, and the first line that differs.
 fn first_difference(lines: &[&str], wanted: &[&str]) -> Option<String> {
     let first = wanted.iter().position(|line| !line.trim().is_empty())?;
+    // INVARIANT: `first` is a line of `wanted`, so one is left; `at` is a line of `lines`.
     let wanted = &wanted[first..];
     let start = |line: &&str| line.trim() == wanted[0].trim();
     let same = |at: usize| {
@@ -82,8 +84,9 @@ fn first_difference(lines: &[&str], wanted: &[&str]) -> Option<String> {
 
 /// The same text in other case.
 fn case(content: &str, old: &str) -> Option<String> {
-    let at = content.to_lowercase().find(&old.to_lowercase())?;
-    let line = content.to_lowercase()[..at].matches('\n').count() + 1;
+    let content = content.to_lowercase();
+    let (before, _) = content.split_once(&old.to_lowercase())?;
+    let line = before.matches('\n').count() + 1;
     Some(format!("; line {line} differs from it in upper and lower case only"))
 }
 
@@ -108,6 +111,7 @@ fn excerpt(lines: &[&str]) -> String {
 
 fn cut(line: &str) -> String {
     match line.char_indices().nth(SHOWN_CHARS) {
+        // INVARIANT: a character begins at `at`.
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line.to_owned(),
     }

@@ -12,26 +12,9 @@ pub(super) struct Replacement<'a> {
     pub(super) all: bool,
 }
 
-/// One place of the file, and its new content.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) range: Range<usize>,
-    pub(super) new: Vec<u8>,
-}
-
-/// Why a replacement cannot be made.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unfit {
-    /// The text to replace is empty, but the file is not.
-    Empty,
-    Missing,
-    /// With the offsets of all occurrences.
-    Ambiguous(Vec<usize>),
-}
-
 impl Replacement<'_> {
-    /// Finds what is to change, in order. In a file whose lines end in CRLF, line ends of the two texts that are
-    /// only LF are taken as CRLF.
+    /// Finds what is to change, in order. In a file whose lines end in CRLF, line ends of the two texts that
+    /// are only LF are taken as CRLF.
     pub(super) fn find(&self, content: &[u8]) -> Result<Vec<Change>, Unfit> {
         if self.old.is_empty() {
             let change = Change { range: 0..0, new: self.new.as_bytes().to_vec() };
@@ -58,6 +41,23 @@ impl Replacement<'_> {
                 .collect()),
         }
     }
+}
+
+/// One place of the file, and its new content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) range: Range<usize>,
+    pub(super) new: Vec<u8>,
+}
+
+/// Why a replacement cannot be made.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// The text to replace is empty, but the file is not.
+    Empty,
+    Missing,
+    /// With the offsets of all occurrences.
+    Ambiguous(Vec<usize>),
 }
 
 /// How the lines of a file end.
@@ -88,6 +88,7 @@ fn with_crlf(text: &str) -> Vec<u8> {
 pub(super) fn apply(content: &[u8], changes: &[Change]) -> Vec<u8> {
     let mut out = Vec::with_capacity(content.len());
     let mut done = 0;
+    // INVARIANT: the changes are places of this content, in order.
     for change in changes {
         out.extend_from_slice(&content[done..change.range.start]);
         out.extend_from_slice(&change.new);
@@ -103,6 +104,7 @@ pub(super) fn line_numbers(content: &[u8], offsets: &[usize]) -> String {
     let mut line = 1;
     let mut numbers = Vec::new();
     for offset in offsets.iter().take(LISTED_LINES) {
+        // INVARIANT: the offsets are places of this content, in order.
         line += memchr_iter(b'\n', &content[done..*offset]).count();
         done = *offset;
         numbers.push(line.to_string());

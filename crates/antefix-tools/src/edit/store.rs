@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::regular::{Regular, mtime_ns};
 
-/// Puts a new content in the place of a file that was read before, with the mode it has; an error if the file has
-/// been changed or replaced in between.
+/// Puts a new content in the place of a file that was read before, with the mode it has; an error if the file
+/// has been changed or replaced in between.
 pub(super) fn replace(regular: &Regular, content: &[u8]) -> io::Result<Metadata> {
     let draft = Draft::write(&regular.path, content, Some(regular.metadata.permissions()))?;
     let now = fs::symlink_metadata(&regular.path)?;

@@ -43,7 +43,8 @@ impl<'a> Page<'a> {
         self.limit - self.shown
     }
 
-    /// Whether nothing that is found from here on would change the page. Files and counts are summed to the end.
+    /// Whether nothing that is found from here on would change the page. Files and counts are summed to the
+    /// end.
     pub(super) fn is_full(&self) -> bool {
         self.full && self.mode == Mode::Content
     }

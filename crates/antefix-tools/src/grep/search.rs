@@ -10,6 +10,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::Mode;
+use crate::read::char_start;
 use crate::{Cancellation, regular};
 
 /// What to search for, and how.
@@ -23,20 +24,6 @@ pub(super) struct Search {
     /// Bytes of a page; more are not kept of a file.
     pub(super) page_bytes: usize,
     pub(super) cancellation: Cancellation,
-}
-
-/// What was found in a file.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    /// Number of matching lines that were seen.
-    pub(super) matches: u64,
-    /// The lines to show, numbered; `:` or `-` stands behind the number. `None`: lines are left out here.
-    pub(super) lines: Vec<Option<String>>,
-    /// There is more than `lines` holds.
-    pub(super) more: bool,
-    pub(super) is_binary: bool,
-    /// The file could not be searched to its end.
-    pub(super) failed: bool,
 }
 
 impl Search {
@@ -80,6 +67,7 @@ impl Search {
         let at = found.map_or(0, |found| found.start());
         let start = at.saturating_sub(self.line_bytes / 4).min(line.len() - self.line_bytes);
         let (start, end) = (char_start(line, start), char_start(line, start + self.line_bytes));
+        // INVARIANT: the window lies within the line, and no character is longer than the window.
         let part = String::from_utf8_lossy(&line[start..end]);
         let before = if start > 0 { "… " } else { "" };
         let after: Cow<'_, str> = if end < line.len() { " …".into() } else { "".into() };
@@ -87,10 +75,18 @@ impl Search {
     }
 }
 
-/// The start of the character that the byte at `at` belongs to.
-fn char_start(bytes: &[u8], at: usize) -> usize {
-    let is_start = |at: &usize| bytes.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
-    (at.saturating_sub(3)..=at).rev().find(is_start).unwrap_or(at)
+/// What was found in a file.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Number of matching lines that were seen.
+    pub(super) matches: u64,
+    /// The lines to show, numbered; `:` or `-` stands behind the number. `None`: lines are left out here.
+    pub(super) lines: Vec<Option<String>>,
+    /// There is more than `lines` holds.
+    pub(super) more: bool,
+    pub(super) is_binary: bool,
+    /// The file could not be searched to its end.
+    pub(super) failed: bool,
 }
 
 struct Collector<'a> {

@@ -9,8 +9,8 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::Cancellation;
 
-/// The regular files below a folder, sorted by path; without `.git` and what ignore files name. The user's own
-/// ignore file is not looked at, so that the result depends on the folder alone. Links are not followed.
+/// The regular files below a folder, sorted by path; without `.git` and what ignore files name. The user's
+/// own ignore file is not looked at, so that the result depends on the folder alone. Links are not followed.
 pub(super) fn files(root: &Path, cancellation: &Cancellation) -> Vec<PathBuf> {
     let (sender, receiver) = mpsc::channel();
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(super::MOST_THREADS);

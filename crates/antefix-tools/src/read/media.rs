@@ -1,12 +1,5 @@
 //! What a file is, by its first bytes.
 
-/// Bytes at a file's start that are looked at.
-pub(super) const SNIFF_BYTES: u64 = 8 << 10;
-
-/// The most pixels of an image's side that the Messages API takes
-/// (https://platform.claude.com/docs/en/build-with-claude/vision, 2026-11-30).
-pub(super) const MAX_PIXELS: u32 = 8_000;
-
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Media {
@@ -78,6 +71,13 @@ fn jpeg_size(image: &[u8]) -> Option<(u32, u32)> {
         at += if marker == 0xff { 1 } else { 2 + usize::from(number(at + 2)?) };
     }
 }
+
+/// Bytes at a file's start that are looked at.
+pub(super) const SNIFF_BYTES: u64 = 8 << 10;
+
+/// The most pixels of an image's side that the Messages API takes
+/// (https://platform.claude.com/docs/en/build-with-claude/vision, 2026-11-30).
+pub(super) const MAX_PIXELS: u32 = 8_000;
 
 #[cfg(test)]
 mod tests {

@@ -38,6 +38,7 @@ pub(crate) fn missing(context: &Context, path: &Path) -> Failure {
 /// Says that a path is a folder, and what is in it.
 pub(crate) fn folder(context: &Context, path: &Path) -> Failure {
     let names = entries(path);
+    // INVARIANT: no more are listed than there are.
     let listed = names.len().min(context.limits.listed_names);
     let mut text = format!("`{}` is a folder", context.shown(path));
     if names.is_empty() {

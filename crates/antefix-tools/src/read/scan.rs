@@ -165,12 +165,13 @@ impl Scan {
         let mut bytes = self.line.as_slice();
         let crlf = with_end && !is_cut && bytes.ends_with(b"\r");
         if crlf {
-            bytes = &bytes[..bytes.len() - 1];
+            bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         }
         if self.total_lines == 1 {
             bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         }
         if is_cut {
+            // INVARIANT: `char_start` is at most the length.
             bytes = &bytes[..char_start(bytes, self.window.line_bytes)];
         }
         let line = String::from_utf8_lossy(bytes);
@@ -193,8 +194,8 @@ impl Scan {
     }
 }
 
-/// The start of the character that the byte at `at` belongs to.
-fn char_start(bytes: &[u8], at: usize) -> usize {
+/// The start of the character that the byte at `at` belongs to; the end where there is no such byte.
+pub(crate) fn char_start(bytes: &[u8], at: usize) -> usize {
     let is_start = |at: &usize| bytes.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
     (at.saturating_sub(3)..=at).rev().find(is_start).unwrap_or(at).min(bytes.len())
 }
