@@ -137,7 +137,7 @@ pub struct Limits {
     /// Bytes of a file that `read` will scan at most.
     pub file_bytes: u64,
     /// Bytes of an image, in base64, that are passed on at most: 5 MiB is what the Messages API takes per
-    /// image (https://platform.claude.com/docs/en/build-with-claude/vision, 2026-11-30).
+    /// image (<https://platform.claude.com/docs/en/build-with-claude/vision>, 2026-11-30).
     pub image_bytes: u64,
     /// Bytes of a PDF, in base64, that are passed on at most.
     pub document_bytes: u64,

@@ -5,7 +5,6 @@ mod nearest;
 mod replace;
 mod store;
 
-use std::io::Read as _;
 use std::path::Path;
 
 use antefix_wire::json::Body;
@@ -107,13 +106,7 @@ fn change(context: &Context, path: &Path, replacement: Replacement<'_>) -> Resul
 
 fn content(context: &Context, regular: &mut Regular, shown: &str) -> Result<Vec<u8>, Failure> {
     let cap = context.limits.edit_bytes;
-    let mut content = Vec::new();
-    regular
-        .file
-        .by_ref()
-        .take(cap + 1)
-        .read_to_end(&mut content)
-        .map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
+    let content = regular.read(cap, shown)?;
     if content.len() as u64 > cap {
         let size = regular.metadata.len();
         return Err(Failure::new(format!(

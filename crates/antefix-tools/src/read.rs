@@ -129,13 +129,7 @@ fn attach(
         Some(media_type) => (media_type, context.limits.image_bytes),
         None => ("application/pdf", context.limits.document_bytes),
     };
-    let mut bytes = Vec::new();
-    regular
-        .file
-        .by_ref()
-        .take(cap + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
+    let bytes = regular.read(cap, shown)?;
     let base64_len = bytes.len().div_ceil(3) as u64 * 4;
     if base64_len > cap {
         let size = regular.metadata.len();

@@ -1,7 +1,7 @@
 //! Opens regular files only: a FIFO or a device could block for ever.
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,14 @@ impl Regular {
         let file = open_quietly(&path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         Ok(Self { path, file, metadata })
+    }
+
+    /// The content; of a longer file, `most` bytes and one more.
+    pub(crate) fn read(&mut self, most: u64, shown: &str) -> Result<Vec<u8>, Failure> {
+        let mut content = Vec::new();
+        let read = self.file.by_ref().take(most + 1).read_to_end(&mut content);
+        read.map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
+        Ok(content)
     }
 
     /// The fact that the model has seen this file with that content.

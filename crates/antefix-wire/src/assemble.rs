@@ -246,11 +246,7 @@ impl Assembler {
                 Ok(Vec::new())
             }
             "compaction_delta" => {
-                for key in ["content", "encrypted_content"] {
-                    if let Some(value) = delta.get(key) {
-                        block.set(key, value);
-                    }
-                }
+                block.compaction(delta);
                 Ok(Vec::new())
             }
             _ => {

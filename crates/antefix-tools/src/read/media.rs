@@ -76,7 +76,7 @@ fn jpeg_size(image: &[u8]) -> Option<(u32, u32)> {
 pub(super) const SNIFF_BYTES: u64 = 8 << 10;
 
 /// The most pixels of an image's side that the Messages API takes
-/// (https://platform.claude.com/docs/en/build-with-claude/vision, 2026-11-30).
+/// (<https://platform.claude.com/docs/en/build-with-claude/vision>, 2026-11-30).
 pub(super) const MAX_PIXELS: u32 = 8_000;
 
 #[cfg(test)]

@@ -74,6 +74,15 @@ impl OpenBlock {
         self.citations.push(compacted(citation));
     }
 
+    /// Takes the members of a compaction, each of which comes whole.
+    pub(super) fn compaction(&mut self, delta: Node<'_>) {
+        for key in ["content", "encrypted_content"] {
+            if let Some(value) = delta.get(key) {
+                self.set(key, value);
+            }
+        }
+    }
+
     /// Gives a member a new value as a whole.
     pub(super) fn set(&mut self, key: &'static str, value: Node<'_>) {
         self.set.retain(|(earlier, _)| *earlier != key);
