@@ -10,7 +10,7 @@ pub fn short(number: u64) -> String {
         if tenths < 1000 {
             format!("{}.{}{letter}", tenths / 10, tenths % 10)
         } else {
-            format!("{}{letter}", (tenths + 5) / 10)
+            format!("{}{letter}", (number + unit / 2) / unit)
         }
     };
     match number {
