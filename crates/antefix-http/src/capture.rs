@@ -2,8 +2,8 @@
 //!
 //! For request `n` of a folder there are two files, laid out in `docs/formats/capture.md`:
 //! - `000001.body.json`: the request's body exactly as sent;
-//! - `000001.meta.json`: times, method, path and headers of the request, and the status, usage and message id of
-//!   its answer; written once the answer is known.
+//! - `000001.meta.json`: times, method, path and headers of the request, and the status, usage and message id
+//!   of its answer; written once the answer is known.
 //!
 //! Times are milliseconds since the Unix epoch, or of a virtual clock. Keys and cookies are left out.
 

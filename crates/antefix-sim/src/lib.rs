@@ -1,8 +1,9 @@
 //! A simulator of Anthropic's prompt cache and Messages API on a virtual clock, with a scripted model.
 //!
 //! It is a judge that can disagree with the rest of the workspace: it reads, renders and compares requests in
-//! its own naive way (the cache is a tree whose edges are the full texts of rendered blocks) and shares no code
-//! with the planner or the verdicts. Time comes in as an argument; nothing here sleeps or opens a socket.
+//! its own naive way (the cache is a tree whose edges are the full texts of rendered blocks) and shares no
+//! code with the planner or the verdicts. Time comes in as an argument; nothing here sleeps or opens a
+//! socket.
 //!
 //! [`Config`] holds a knob for everything the provider does not document, [`Script`] says what the model
 //! answers, [`Simulator::handle`] takes a request as bytes and gives a response as bytes with the times they

@@ -67,8 +67,8 @@ impl Parser {
         }
     }
 
-    /// How many events had a name and no data. The standard drops them, and so does the parser; from a server whose
-    /// events all have data, one without was spoiled on its way.
+    /// How many events had a name and no data. The standard drops them, and so does the parser; from a server
+    /// whose events all have data, one without was spoiled on its way.
     pub fn without_data(&self) -> u64 {
         self.without_data
     }
