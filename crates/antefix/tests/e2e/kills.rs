@@ -192,12 +192,14 @@ impl Killing {
             }
         }
         assert!(found >= sent.len(), "seed {}: a body was sent that is not on record", self.seed);
-        let verdict = crate::oracle::ask(
+        let questions: [&[&str]; 2] = [
             &["extends", "--require", "extends", "--new-conversation-ok"],
-            &self.case.capture(),
-        );
-        if let Some(verdict) = verdict {
-            verdict.code(0);
+            &["bill", "--tokens", "simulator"],
+        ];
+        for question in questions {
+            if let Some(verdict) = crate::oracle::ask(question, &self.case.capture()) {
+                verdict.code(0);
+            }
         }
     }
 
