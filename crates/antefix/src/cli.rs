@@ -126,6 +126,9 @@ pub struct RunArgs {
     /// Wait at most this many milliseconds before a request is made again, whatever the server asks for
     #[arg(long, value_name = "MS", hide = true)]
     pub longest_retry_wait: Option<u64>,
+    /// Take an answer that sends nothing for this many milliseconds for dead; pings count
+    #[arg(long, value_name = "MS", hide = true)]
+    pub longest_silence: Option<u64>,
     /// Show the model this image or PDF as well
     #[arg(long, value_name = "FILE")]
     pub attach: Vec<PathBuf>,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use antefix_http::client::{Client, ClientOptions, Proxies, Secret};
 use antefix_http::server::{ServerOptions, SimServer};
@@ -59,7 +60,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     // All that may be refused is looked at before a session is made.
     // A proxy would see what the simulator is asked, and it is in this process.
     let proxies = if simulator.is_some() { Proxies::default() } else { environment.proxies.clone() };
-    let mut provider = Anthropic::new(client(&base_url, proxies)?, credential);
+    let mut provider = Anthropic::new(client(args, &base_url, proxies)?, credential);
     if let Some(folder) = &args.capture {
         provider.capture(folder).map_err(|error| {
             Failure::usage(format!("cannot capture into `{}`: {error}", folder.display()))
@@ -218,9 +219,12 @@ fn context(store: &FileStore, conversation: &Conversation, cwd: &Path) -> Contex
     context
 }
 
-fn client(base_url: &str, proxies: Proxies) -> Result<Client, Failure> {
+fn client(args: &RunArgs, base_url: &str, proxies: Proxies) -> Result<Client, Failure> {
     let mut options = ClientOptions::new(base_url);
     options.proxies = proxies;
+    if let Some(silence) = args.longest_silence {
+        options.idle_timeout = Duration::from_millis(silence);
+    }
     Client::new(options).map_err(|error| match error.hint() {
         Some(hint) => Failure::usage(&error).hint(hint),
         None => Failure::usage(&error),

@@ -172,6 +172,23 @@ fn a_slow_stream_is_waited_for() {
 }
 
 #[test]
+fn a_stream_that_falls_silent_is_taken_for_dead_and_one_that_is_slow_is_not() {
+    let case = Case::new(&once("text One two three four five six seven eight nine ten\n hang 900"));
+    let ended = case.run("Trouble").args(["--longest-silence", "300"]).ends().code(0);
+    let ended = ended.stderr("trying again").stderr("300 ms");
+    assert_eq!(ended.stdout, "All is well.\n");
+    case.goes_on();
+    assert_eq!(case.relations(), ["repeats", "extends"]);
+    let words = "Slowly, but it comes, with something to show every now and then.";
+    let slow = Case::new(&format!("rule\n on said Slow\n chunk-delay 200\n text {words}"));
+    let begun = std::time::Instant::now();
+    let ended = slow.run("Slow").args(["--longest-silence", "1000"]).ends().code(0).stdout(words);
+    assert!(begun.elapsed().as_millis() > 1_000, "it took longer than it may be silent\n{ended}");
+    slow.goes_on();
+    assert_eq!(slow.relations(), ["extends"]);
+}
+
+#[test]
 fn a_stop_sequence_and_a_pause_are_no_trouble() {
     let paused = "rule\n on said Trouble\n times 1\n server web_search {\"query\":\"x\"} => []\n stop pause_turn\nrule\n on said Trouble\n text Found.";
     check(paused, &Expect { code: 0, says: "cache", relations: &["extends", "extends", "extends"] });
