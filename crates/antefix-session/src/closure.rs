@@ -21,6 +21,8 @@ pub struct Texts {
     pub no_reply: &'static str,
     /// Stands behind thinking that a reply ended with; a message may not end in thinking.
     pub cut_off: &'static str,
+    /// The result of a call whose input is no JSON object; what was written stands behind it.
+    pub broken_input: &'static str,
 }
 
 impl Default for Texts {
@@ -30,6 +32,7 @@ impl Default for Texts {
             left_out: "This call was run, but its result is left out: the request that held it was not accepted.",
             no_reply: "[No reply was received for this message.]",
             cut_off: "[The reply ended here.]",
+            broken_input: "This call was not run: its input was not a JSON object, and `{}` stands in its place. Call again with a JSON object. What was written:",
         }
     }
 }
@@ -77,6 +80,15 @@ pub fn closing(tail: &Tail, texts: &Texts) -> Closing {
             let reply = message("assistant", &blocks);
             Closing::GoBackAndReply { to: *to, reason: RewindReason::Paused, reply }
         }
+    }
+}
+
+/// The result of a call whose input, as `written`, is no JSON object: 2,000 characters of it at most.
+pub(crate) fn broken_input(texts: &Texts, written: &str) -> String {
+    let (said, len) = (texts.broken_input, written.len());
+    match written.char_indices().nth(2000).and_then(|(end, _)| written.get(..end)) {
+        Some(start) => format!("{said}\n{start}… ({len} bytes in all)"),
+        None => format!("{said}\n{written}"),
     }
 }
 

@@ -13,7 +13,7 @@ pub use lane::Lane;
 pub use message::{Call, Message};
 pub use tail::Tail;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use antefix_models::Rules;
 use antefix_prefix::{CachePlan, Chain, Marker, PlanInput, Relation, Segment, Tree, plan};
@@ -45,6 +45,8 @@ pub struct Conversation {
     lanes: Vec<OpenLane>,
     messages: Vec<Message>,
     results: BTreeMap<RecordId, ResultRecord>,
+    /// Ids of all calls on record, also of those a rewind has left.
+    call_ids: BTreeSet<String>,
     attempts: Vec<Attempt>,
     /// The record in front of each turn.
     turns: BTreeMap<u64, RecordId>,
@@ -89,6 +91,7 @@ impl Conversation {
             lanes: Vec::new(),
             messages: Vec::new(),
             results: BTreeMap::new(),
+            call_ids: BTreeSet::new(),
             attempts: Vec::new(),
             turns: BTreeMap::new(),
             path: Vec::new(),
@@ -133,6 +136,11 @@ impl Conversation {
     /// The results recorded so far.
     pub fn results(&self) -> &BTreeMap<RecordId, ResultRecord> {
         &self.results
+    }
+
+    /// Ids of all calls on record, also of those a rewind has left: no other call may have one of them.
+    pub(crate) fn call_ids(&self) -> &BTreeSet<String> {
+        &self.call_ids
     }
 
     /// Number of the current or last turn.

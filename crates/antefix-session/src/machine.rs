@@ -2,6 +2,7 @@
 
 mod calls;
 mod closing;
+mod kept;
 mod reply;
 mod response;
 mod settings;
@@ -9,7 +10,7 @@ mod step;
 
 pub use settings::{SessionError, Settings};
 
-use antefix_models::{Money, Rules, Tokens};
+use antefix_models::{Money, Rules};
 use antefix_wire::json::Kind;
 use bytes::Bytes;
 
@@ -237,7 +238,7 @@ impl Session {
     fn view(&self) -> View {
         let counts = &self.spent.counts;
         let cost: Option<Money> = self.spent.known_cost();
-        View { steps: self.conversation.steps(), tokens: Tokens(counts.prompt().0 + counts.output.0), cost }
+        View { steps: self.conversation.steps(), tokens: counts.prompt() + counts.output, cost }
     }
 
     fn record(&mut self, step: &mut Step, record: Record, now: Millis) -> Result<(), SessionError> {

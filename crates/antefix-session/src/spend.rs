@@ -35,8 +35,8 @@ impl Spend {
         mine.write_1h += its.write_1h;
         mine.output += its.output;
         self.cost += other.cost;
-        self.unpriced += other.unpriced;
-        self.unreported += other.unreported;
+        self.unpriced = self.unpriced.saturating_add(other.unpriced);
+        self.unreported = self.unreported.saturating_add(other.unreported);
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Report {
     pub requests: u64,
     /// Bytes of those bodies.
     pub bytes: u64,
+    /// Requests that are the first of their lane, so that they have nothing to extend.
+    pub first: u64,
     /// Requests that extend, or repeat, an earlier one of their lane.
     pub extends: u64,
     /// Requests that branch from an earlier one as planned.
@@ -119,7 +121,7 @@ impl Check {
         let standing = tree.standing(chain);
         tree.insert(chain, Advance::Head);
         match (attempt.relation, standing.relation) {
-            (Planned::First, _) if first => self.report.extends += 1,
+            (Planned::First, _) if first => self.report.first += 1,
             (Planned::Extends, Relation::Extends) => self.report.extends += 1,
             (Planned::BranchesAt(at), Relation::Extends | Relation::BranchesAt(_))
                 if at == standing.common as u64 =>

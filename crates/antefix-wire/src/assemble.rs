@@ -3,7 +3,8 @@
 //! The blocks come out as the server started them, member by member, with what the deltas streamed put in its
 //! place: text, thinking and its signature, a tool's input with its key order and the text of its numbers,
 //! citations. Events are those of the `anthropic` SDK 2.14.0 (November 2026); block and delta types not known
-//! here are kept and reported. [`Assembler::finish`] works wherever the stream was cut.
+//! here are kept and reported. [`Assembler::finish`] works wherever the stream was cut. An event that does not fit
+//! is such a cut: nobody can say what else was lost, so that the blocks stay as they were in front of it.
 //!
 //! ```
 //! use antefix_wire::{assemble::Assembler, sse::Parser};
@@ -63,8 +64,13 @@ pub struct Assembled {
     pub complete: bool,
     /// The `type` and the message of an error event.
     pub error: Option<(String, String)>,
-    /// Events, blocks and deltas whose type is not known here, in order.
+    /// What was wrong with the first event that did not fit. The blocks are those in front of it; `complete` is
+    /// not set.
+    pub malformed: Option<String>,
+    /// Types of events, blocks and deltas that are not known here, each once, in order; 32 at most.
     pub unknown: Vec<String>,
+    /// Number of events, blocks and deltas of further such types, which `unknown` has no room for.
+    pub unknown_left_out: u64,
     /// The message's `diagnostics` as raw JSON, which [`Diagnosis`](crate::anthropic::Diagnosis) reads;
     /// `None` if it was not given.
     pub diagnostics: Option<String>,
@@ -120,6 +126,8 @@ pub struct Assembler {
     blocks: Vec<OpenBlock>,
     /// Where in `blocks` the server's indices stand.
     places: BTreeMap<u64, usize>,
+    /// Bytes of JSON taken into blocks and message.
+    taken: usize,
     message: Assembled,
 }
 
@@ -131,14 +139,31 @@ impl Assembler {
 
     /// Takes one event and tells what it brought; signatures and citations are taken in silence.
     ///
+    /// Behind the message's end nothing is taken; behind an event that does not fit, usage, stop reason and errors.
+    ///
     /// # Errors
     /// [`AssembleError`] for an event that does not fit; nothing is taken from it.
     pub fn event(&mut self, event: &Event) -> Step {
-        let body = match Body::parse(event.data.as_bytes()) {
+        if self.message.complete {
+            return Ok(Vec::new());
+        }
+        let step = self.take(event);
+        if let Err(error) = &step {
+            if matches!(error, AssembleError::TooLarge | AssembleError::TooManyBlocks) {
+                self.blocks.clear();
+                self.places.clear();
+            }
+            self.message.malformed.get_or_insert_with(|| error.to_string());
+        }
+        step
+    }
+
+    fn take(&mut self, event: &Event) -> Step {
+        let body = match Body::parse_with(event.data.as_bytes(), block::limits()) {
             Ok(body) => body,
             Err(_) if event.name == "error" => return Ok(self.error(event.data.clone(), String::new())),
-            Err(_) if event.data == "[DONE]" => return Ok(self.unknown(event.data.clone())),
-            Err(source) => return Err(AssembleError::Json { event: event.name.clone(), source }),
+            Err(_) if event.data == "[DONE]" => return Ok(self.unknown(&event.data)),
+            Err(source) => return Err(AssembleError::Json { event: shortened(&event.name), source }),
         };
         let root = body.root();
         let name = match event.name.as_str() {
@@ -146,18 +171,27 @@ impl Assembler {
             other => text(root, "type").unwrap_or_else(|| other.to_owned()),
         };
         match name.as_str() {
+            "message_start"
+            | "content_block_start"
+            | "content_block_delta"
+            | "content_block_stop"
+            | "message_stop"
+                if self.message.malformed.is_some() =>
+            {
+                Ok(Vec::new())
+            }
             "message_start" => self.message_start(&Part { event: &name, node: root }),
             "content_block_start" => self.block_start(&Part { event: &name, node: root }),
             "content_block_delta" => self.block_delta(&Part { event: &name, node: root }),
             "content_block_stop" => self.block_stop(&Part { event: &name, node: root }),
-            "message_delta" => Ok(self.message_delta(root)),
+            "message_delta" => self.message_delta(root),
             "message_stop" => {
                 self.message.complete = true;
                 Ok(vec![Delta::Finished])
             }
             "ping" => Ok(vec![Delta::Ping]),
             "error" => Ok(self.error_event(root)),
-            _ => Ok(self.unknown(name)),
+            _ => Ok(self.unknown(&name)),
         }
     }
 
@@ -172,6 +206,7 @@ impl Assembler {
         if std::mem::replace(&mut self.started, true) {
             return Err(AssembleError::MessageAgain);
         }
+        self.grow(message, 1)?;
         self.head(message);
         let mut deltas = vec![Delta::Started {
             message_id: self.message.message_id.clone(),
@@ -179,7 +214,7 @@ impl Assembler {
         }];
         deltas.extend(self.stop(message));
         if message.get("content").is_some_and(|content| content.items().next().is_some()) {
-            deltas.extend(self.unknown("message_start: content".to_owned()));
+            deltas.extend(self.unknown("message_start: content"));
         }
         Ok(deltas)
     }
@@ -190,6 +225,10 @@ impl Assembler {
         if self.places.contains_key(&index) {
             return Err(AssembleError::BlockAgain { index });
         }
+        if self.blocks.len() >= MOST_BLOCKS {
+            return Err(AssembleError::TooManyBlocks);
+        }
+        self.grow(node, 1)?;
         let block = OpenBlock::new(index, node);
         let (kind, id, name) = (block.kind, text(node, "id"), text(node, "name"));
         let mut deltas = vec![Delta::BlockStarted { index, kind, id, name }];
@@ -211,7 +250,7 @@ impl Assembler {
             }
             BlockKind::Other => {
                 let name = text(node, "type").unwrap_or_default();
-                self.unknown(format!("content_block_start: {name}"))
+                self.unknown(&format!("content_block_start: {name}"))
             }
             _ => Vec::new(),
         }
@@ -220,6 +259,7 @@ impl Assembler {
     fn block_delta(&mut self, part: &Part<'_>) -> Step {
         let index = part.index()?;
         let delta = part.object("delta")?;
+        self.grow(delta, 1)?;
         let Some(block) = self.open_block(index) else {
             return Err(AssembleError::NotOpen { index });
         };
@@ -251,7 +291,7 @@ impl Assembler {
             }
             _ => {
                 block.unknown_deltas += 1;
-                Ok(self.unknown(format!("content_block_delta: {name}")))
+                Ok(self.unknown(&format!("content_block_delta: {name}")))
             }
         }
     }
@@ -263,14 +303,15 @@ impl Assembler {
         Ok(vec![Delta::BlockStopped { index }])
     }
 
-    fn message_delta(&mut self, root: Node<'_>) -> Vec<Delta> {
+    fn message_delta(&mut self, root: Node<'_>) -> Step {
+        self.grow(root, MERGED)?;
         self.response_members(root);
         let Some(delta) = root.get("delta") else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         keep_raw(&mut self.message.stop_details, delta, "stop_details");
         keep_raw(&mut self.message.container, delta, "container");
-        self.stop(delta).into_iter().collect()
+        Ok(self.stop(delta).into_iter().collect())
     }
 
     /// Takes over what a message says of itself.
@@ -315,9 +356,27 @@ impl Assembler {
         vec![Delta::Error { kind, message }]
     }
 
-    fn unknown(&mut self, what: String) -> Vec<Delta> {
+    fn unknown(&mut self, what: &str) -> Vec<Delta> {
+        let what = shortened(what);
+        if self.message.unknown.contains(&what) {
+            return Vec::new();
+        }
+        if self.message.unknown.len() >= MOST_UNKNOWN {
+            self.message.unknown_left_out += 1;
+            return Vec::new();
+        }
         self.message.unknown.push(what.clone());
         vec![Delta::Unknown { what }]
+    }
+
+    /// Counts what is about to be taken, each byte so many times.
+    fn grow(&mut self, node: Node<'_>, weight: usize) -> Result<(), AssembleError> {
+        let taken = self.taken.saturating_add(node.raw().len().saturating_mul(weight));
+        if taken > MOST_BYTES {
+            return Err(AssembleError::TooLarge);
+        }
+        self.taken = taken;
+        Ok(())
     }
 
     fn open_block(&mut self, index: u64) -> Option<&mut OpenBlock> {
@@ -368,3 +427,27 @@ fn keep_raw(slot: &mut Option<String>, node: Node<'_>, key: &str) {
 fn text(node: Node<'_>, key: &str) -> Option<String> {
     node.get(key).and_then(Node::str).map(|text| text.into_owned())
 }
+
+/// A name from the stream, in a length that fits a message.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(MOST_NAME) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
+        None => name.to_owned(),
+    }
+}
+
+/// Bytes that one reply may have as JSON. The Messages API takes no request of more than 32 MB (November 2026), so
+/// that a larger reply could never be sent back.
+const MOST_BYTES: usize = 32 << 20;
+
+/// How often a byte of a `message_delta` counts: with each of them the usage object is merged anew.
+const MERGED: usize = 128;
+
+/// Blocks that one reply may have; each costs memory beyond its bytes.
+const MOST_BLOCKS: usize = 4096;
+
+/// Unknown types that are reported by name.
+const MOST_UNKNOWN: usize = 32;
+
+/// Characters of such a name.
+const MOST_NAME: usize = 80;

@@ -280,6 +280,141 @@ fn events_that_do_not_fit() {
     );
 }
 
+/// Events behind one that did not fit were still taken, so that the message looked whole: a call whose start was
+/// damaged was missing in it, and a text had a hole. The turn then ended as if the model had been done.
+#[test]
+fn a_message_is_whole_behind_an_event_that_does_not_fit() {
+    let bad = [
+        (r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_u"#, "is not JSON"),
+        (r#"{"type":"content_block_start","index":1}"#, "lacks `content_block`"),
+        (r#"{"type":"content_block_delta","index":5,"delta":{"type":"text_delta","text":"x"}}"#, "index 5"),
+    ];
+    for (bad, reason) in bad {
+        let mut assembler = Assembler::new();
+        let mut take = |data: &str| assembler.event(&event("message", data));
+        take(r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"So."}}"#)
+            .unwrap();
+        assert!(take(bad).is_err(), "{bad}");
+        for ignored in [
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" And"}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+            r#"{"type":"content_block_start","index":2,"content_block":{"type":"text","text":"more"}}"#,
+            "{",
+        ] {
+            assert!(take(ignored).is_err() || take(ignored) == Ok(Vec::new()), "{bad} {ignored}");
+        }
+        take(r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}"#)
+            .unwrap();
+        assert_eq!(take(r#"{"type":"message_stop"}"#), Ok(Vec::new()));
+        let message = assembler.finish();
+        assert!(message.malformed.as_ref().is_some_and(|text| text.contains(reason)), "{message:?}");
+        assert_eq!(blocks(&message), [r#"{"type":"text","text":"So."}"#]);
+        assert!(!message.complete && !message.blocks[0].complete);
+        assert_eq!((message.stop_reason.as_deref(), message.usage.output), (Some("tool_use"), Some(7)));
+    }
+}
+
+/// What a proxy added behind the end of a message could still fail it. Nothing there is of any account.
+#[test]
+fn what_follows_the_end_changes_a_message() {
+    let whole = assemble(TOOLS.as_bytes());
+    let mut assembler = Assembler::new();
+    for event in events(TOOLS.as_bytes()) {
+        assembler.event(&event).unwrap();
+    }
+    for data in [
+        "{",
+        "[DONE]",
+        r#"{"type":"error","error":{"type":"api_error","message":"m"}}"#,
+        r#"{"type":"message_delta","usage":{"output_tokens":1}}"#,
+        r#"{"type":"content_block_start","index":99,"content_block":{"type":"text","text":"x"}}"#,
+    ] {
+        assert_eq!(assembler.event(&event("message", data)), Ok(Vec::new()), "{data}");
+    }
+    assert_eq!(assembler.finish(), whole);
+}
+
+/// Each unknown event was noted under its name: a flood of them made a line of 39 MB, and a name could be as long
+/// as an event.
+#[test]
+fn a_flood_of_unknown_events_is_noted_one_by_one() {
+    let mut assembler = Assembler::new();
+    let mut told = 0;
+    for number in 0..100 {
+        for _ in 0..3 {
+            let data = format!(r#"{{"type":"{number}{}"}}"#, "é".repeat(5_000));
+            told += assembler.event(&event("message", &data)).unwrap().len();
+        }
+    }
+    let message = assembler.finish();
+    assert_eq!((told, message.unknown.len(), message.unknown_left_out), (32, 32, 68 * 3));
+    assert_eq!(message.unknown[31], format!("31{}…", "é".repeat(78)));
+    assert!(message.malformed.is_none());
+}
+
+/// A reply could grow until memory was used up. No request could hold it, so that none of it is kept.
+#[test]
+fn a_reply_grows_without_bound() {
+    let start = |index: usize| {
+        let data = format!(
+            r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"text","text":"a"}}}}"#
+        );
+        event("message", &data)
+    };
+    let flood = |event: &dyn Fn(usize) -> Event| {
+        let mut assembler = Assembler::new();
+        assembler.event(&start(0)).unwrap();
+        let taken = (1..100_000).take_while(|&at| assembler.event(&event(at)).is_ok()).count();
+        let message = assembler.finish();
+        assert!(message.blocks.is_empty() && !message.complete);
+        (taken, message.malformed.unwrap())
+    };
+    assert_eq!(flood(&start), (4095, "the reply has more than 4096 blocks".to_owned()));
+    let too_large = "the reply is larger than 32 MiB".to_owned();
+    let text = "x".repeat((1 << 20) - r#"{"type":"text_delta","text":""}"#.len());
+    let piece = event(
+        "message",
+        &format!(
+            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#
+        ),
+    );
+    assert_eq!(flood(&|_| piece.clone()), (31, too_large.clone()));
+    let usage = |at: usize| {
+        let key = at.to_string() + text.get(..1 << 12).unwrap();
+        event("message", &format!(r#"{{"type":"message_delta","usage":{{"{key}":1}}}}"#))
+    };
+    assert_eq!(flood(&usage), (63, too_large));
+}
+
+/// A block nested as deep as an event may be was taken, and could then not be read within its message.
+#[test]
+fn a_block_is_too_deep_for_a_request() {
+    let nested = |depth: usize| format!("{}{}", r#"{"a":"#.repeat(depth - 1) + "{}", "}".repeat(depth - 1));
+    let input = |depth: usize| {
+        let mut delta = br#"{"type":"input_json_delta","partial_json":"#.to_vec();
+        antefix_wire::json::write_string(&mut delta, &nested(depth));
+        delta.push(b'}');
+        let delta = String::from_utf8(delta).unwrap();
+        one_block(r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#, &[&delta])
+    };
+    let body = |message: &Assembled| {
+        let content = String::from_utf8(message.content_json()).unwrap();
+        Body::parse(format!(r#"{{"messages":[{{"role":"assistant","content":{content}}}]}}"#))
+    };
+    let deepest = input(1016);
+    assert!(deepest.blocks[0].complete && body(&deepest).is_ok());
+    assert_eq!(input(1017).blocks[0].broken_input, Some(nested(1017)));
+    let start = |depth: usize| {
+        let block = format!(r#"{{"type":"hologram","a":{}}}"#, nested(depth));
+        let data = format!(r#"{{"type":"content_block_start","index":0,"content_block":{block}}}"#);
+        let mut assembler = Assembler::new();
+        let taken = assembler.event(&event("message", &data)).is_ok();
+        assert!(body(&assembler.finish()).is_ok());
+        taken
+    };
+    assert!(start(1014) && !start(1015));
+}
+
 #[test]
 fn what_is_not_known_is_reported() {
     for (name, data, expect) in [

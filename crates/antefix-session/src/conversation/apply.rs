@@ -111,6 +111,7 @@ impl Conversation {
         self.chain.extend(&positions);
         self.path.push(self.messages.len());
         self.segments.extend(message.segments().iter().cloned());
+        self.call_ids.extend(message.calls().iter().map(|call| call.id.clone()));
         mark.message = Some(self.messages.len());
         mark.pending = None;
         self.messages.push(message);
@@ -208,5 +209,5 @@ fn wrote_or_read(outcome: &OutcomeRecord) -> bool {
         return false;
     };
     let usage = Usage::read(usage.root());
-    usage.cache_read.unwrap_or(0) + usage.cache_write.unwrap_or(0) > 0
+    usage.cache_read.is_some_and(|read| read > 0) || usage.cache_write.is_some_and(|write| write > 0)
 }

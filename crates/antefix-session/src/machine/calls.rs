@@ -1,4 +1,4 @@
-use antefix_wire::json::{Body, Kind, Node, compact};
+use antefix_wire::json::{Body, Kind, Limits, Node, compact};
 use bytes::Bytes;
 
 use super::{Session, SessionError, State, Step};
@@ -29,7 +29,7 @@ impl Session {
         if done { self.seal_results(step, now) } else { Ok(()) }
     }
 
-    fn seal_results(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
+    pub(super) fn seal_results(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
         if self.interrupted {
             return self.end_turn(step, EndReason::Interrupted, None, now);
         }
@@ -58,7 +58,10 @@ pub(super) fn frozen_blocks(what: &'static str, blocks: &[Bytes]) -> Result<Vec<
 /// A JSON text without insignificant white space, so that it stands in one line of a transcript.
 pub(super) fn frozen(what: &'static str, text: &Bytes, kind: Kind) -> Result<Bytes, SessionError> {
     let unreadable = |reason| SessionError::Unreadable { what, reason };
-    let body = Body::parse(text.to_vec()).map_err(|error| unreadable(error.to_string()))?;
+    let all = Limits::default();
+    // It will stand within its message, the messages and the body.
+    let limits = Limits { depth: all.depth.saturating_sub(8), ..all };
+    let body = Body::parse_with(text.to_vec(), limits).map_err(|error| unreadable(error.to_string()))?;
     if body.root().kind() != kind {
         return Err(unreadable(format!("a JSON {kind:?} is expected").to_lowercase()));
     }

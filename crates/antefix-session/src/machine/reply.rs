@@ -1,13 +1,13 @@
-use std::collections::BTreeSet;
-
 use antefix_wire::anthropic::BlockKind;
-use antefix_wire::assemble::{Assembled, AssembledBlock};
+use antefix_wire::assemble::Assembled;
 use antefix_wire::json::{Body, Node};
 use bytes::Bytes;
 
+use super::calls::result;
+use super::kept::{BrokenCall, Kept, kept, unusable};
 use super::{Session, SessionError, State, Step};
-use crate::closure::{self, Texts};
-use crate::conversation::{Call, Tail};
+use crate::closure;
+use crate::conversation::Tail;
 use crate::event::{Command, ResponseFacts, SessionEvent};
 use crate::record::{
     AttemptId, EndReason, MessageContent, MessageRecord, Millis, Origin, OutcomeRecord, Record, STOP_REFUSAL,
@@ -33,17 +33,15 @@ impl Session {
         let message = &reply.message;
         let failed = failure(message, reply.cut);
         self.outcome(step, outcome_of(message, reply.response, failed.clone(), reply.attempt), now)?;
-        if !message.unknown.is_empty() {
-            let unknown = message.unknown.join(", ");
-            step.emit(SessionEvent::Notice(format!(
-                "the reply holds parts this version does not know: {unknown}"
-            )));
+        if let Some(text) = unknown(message) {
+            step.emit(SessionEvent::Notice(text));
         }
         let Some(reason) = failed else { return self.finish_reply(step, message, now) };
         if !self.interrupted && retries < self.settings.retries {
             return self.retry(step, retries, reason, None, now);
         }
-        self.keep(step, message, now)?;
+        let kept = kept(message, false, self.conversation.call_ids(), &self.settings.texts);
+        self.keep(step, &kept, now)?;
         if self.interrupted {
             return self.end_turn(step, EndReason::Interrupted, None, now);
         }
@@ -62,19 +60,24 @@ impl Session {
             let text = "the model refused; what was asked in this turn is left out of the conversation";
             return self.end_turn(step, EndReason::Refusal, Some(text.to_owned()), now);
         }
-        let kept = self.keep(step, message, now)?;
+        let kept = kept(message, true, self.conversation.call_ids(), &self.settings.texts);
+        self.keep(step, &kept, now)?;
+        for call in &kept.broken {
+            self.answer_broken(step, call, now)?;
+        }
         let open = match self.conversation.tail() {
             Tail::Calls { open } => open,
             _ => Vec::new(),
         };
-        if let Some((reason, text)) = ending(stop, kept, &open, message) {
+        let calls = !open.is_empty() || !kept.broken.is_empty();
+        if let Some((reason, text)) = ending(stop, !kept.blocks.is_empty(), calls, message) {
             return self.end_turn(step, reason, text.map(str::to_owned), now);
         }
         if self.interrupted {
             return self.end_turn(step, EndReason::Interrupted, None, now);
         }
         if open.is_empty() {
-            return self.request(step, 0, now);
+            return if calls { self.seal_results(step, now) } else { self.request(step, 0, now) };
         }
         for call in &open {
             step.emit(SessionEvent::CallStarted(call.clone()));
@@ -84,16 +87,43 @@ impl Session {
         Ok(())
     }
 
-    /// Records what of the reply can be sent back; whether there was anything.
-    fn keep(&mut self, step: &mut Step, message: &Assembled, now: Millis) -> Result<bool, SessionError> {
-        let blocks = kept_blocks(message, &self.settings.texts);
-        if blocks.is_empty() {
-            return Ok(false);
+    /// Records what of the reply can be sent back, if anything.
+    fn keep(&mut self, step: &mut Step, kept: &Kept, now: Millis) -> Result<(), SessionError> {
+        if kept.blocks.is_empty() {
+            return Ok(());
         }
-        let content = MessageContent::Fragment(closure::message("assistant", &blocks));
-        self.record(step, Record::Message(MessageRecord { origin: Origin::Assistant, content }), now)?;
-        Ok(true)
+        let content = MessageContent::Fragment(closure::message("assistant", &kept.blocks));
+        self.record(step, Record::Message(MessageRecord { origin: Origin::Assistant, content }), now)
     }
+
+    /// Records in a tool's place that the call's input was no JSON object, so that the model can call again.
+    fn answer_broken(
+        &mut self,
+        step: &mut Step,
+        broken: &BrokenCall,
+        now: Millis,
+    ) -> Result<(), SessionError> {
+        let BrokenCall { call, written } = broken;
+        let text = closure::broken_input(&self.settings.texts, written);
+        let fragment = closure::text_result(&call.id, &text, true);
+        step.emit(SessionEvent::CallStarted(call.clone()));
+        self.record(step, Record::Result(result(call, true, fragment, Bytes::from_static(b"[]"))), now)?;
+        step.emit(SessionEvent::CallFinished { call: call.clone(), is_error: true, text });
+        Ok(())
+    }
+}
+
+/// What of a reply this version does not know, in words.
+fn unknown(message: &Assembled) -> Option<String> {
+    if message.unknown.is_empty() {
+        return None;
+    }
+    let named = message.unknown.join(", ");
+    let more = match message.unknown_left_out {
+        0 => String::new(),
+        more => format!(", and {more} of further types"),
+    };
+    Some(format!("the reply holds parts this version does not know: {named}{more}"))
 }
 
 /// Why a reply cannot be taken as it is. A refusal is final wherever the stream ended.
@@ -102,14 +132,16 @@ fn failure(message: &Assembled, cut: Option<String>) -> Option<String> {
         return None;
     }
     let error = message.error.as_ref().map(|(kind, text)| format!("{kind}: {text}"));
-    error.or(cut).or_else(|| (!message.complete).then(|| "the stream ended early".to_owned()))
+    let malformed = || message.malformed.as_ref().map(|text| format!("the stream is malformed: {text}"));
+    let early = || (!message.complete).then(|| "the stream ended early".to_owned());
+    error.or(cut).or_else(malformed).or_else(early).or_else(|| unusable(message).map(str::to_owned))
 }
 
 /// Why the turn ends with this reply, in words if need be; `None` if it goes on.
 fn ending(
     stop: &str,
     kept: bool,
-    open: &[Call],
+    calls: bool,
     message: &Assembled,
 ) -> Option<(EndReason, Option<&'static str>)> {
     match stop {
@@ -118,7 +150,7 @@ fn ending(
             EndReason::WindowExceeded,
             Some("the context window is full; go back with --rewind, or start a new session"),
         )),
-        _ if !open.is_empty() => None,
+        _ if calls => None,
         STOP_PAUSE if kept && can_go_on(message) => None,
         _ if !kept => Some((EndReason::Empty, Some("the model sent an empty reply"))),
         "stop_sequence" => Some((EndReason::StopSequence, None)),
@@ -134,38 +166,6 @@ fn can_go_on(message: &Assembled) -> bool {
         let text = body.root().get("text").and_then(Node::str).unwrap_or_default();
         !text.ends_with(char::is_whitespace)
     })
-}
-
-/// The blocks that may be sent back: whole ones, and text as far as it came. Unfinished thinking has no signature
-/// and an unfinished call no input; both are dropped. So is a server's call whose result did not come, with all that
-/// is behind it, unless the provider waits for us to go on. A message may not end in thinking, so that a closing
-/// text follows it (Messages API, November 2026).
-fn kept_blocks(message: &Assembled, texts: &Texts) -> Vec<Bytes> {
-    let usable = |block: &&AssembledBlock| match block.kind {
-        BlockKind::Text => !closure::is_blank_text(&block.json),
-        _ => block.complete,
-    };
-    let mut kept: Vec<&AssembledBlock> = message.blocks.iter().filter(usable).collect();
-    if !(message.complete && matches!(message.stop_reason.as_deref(), Some(STOP_PAUSE | "tool_use"))) {
-        let answered = member_of(&kept, "tool_use_id");
-        let open = |block: &&AssembledBlock| {
-            let server = matches!(block.kind, BlockKind::ServerToolUse | BlockKind::McpToolUse);
-            server && member_of(&[block], "id").is_disjoint(&answered)
-        };
-        kept.truncate(kept.iter().position(open).unwrap_or(kept.len()));
-    }
-    let mut out: Vec<Bytes> = kept.iter().map(|block| Bytes::copy_from_slice(&block.json)).collect();
-    closure::end_thinking(&mut out, texts);
-    out
-}
-
-/// The texts of one member of blocks.
-fn member_of(blocks: &[&AssembledBlock], name: &str) -> BTreeSet<String> {
-    let text = |block: &&AssembledBlock| {
-        let body = Body::parse(block.json.clone()).ok()?;
-        Some(body.root().get(name)?.str()?.into_owned())
-    };
-    blocks.iter().filter_map(text).collect()
 }
 
 fn outcome_of(
@@ -187,4 +187,5 @@ fn outcome_of(
     }
 }
 
-const STOP_PAUSE: &str = "pause_turn";
+/// The stop reason of a reply that goes on when it is sent back.
+pub(super) const STOP_PAUSE: &str = "pause_turn";

@@ -4,6 +4,7 @@
 
 mod bytes;
 mod cached;
+mod calls;
 mod format;
 mod random;
 mod replay;

@@ -303,7 +303,8 @@ impl Conversation {
         assert_eq!(report.requests as usize, stage.sent.len());
         let count = relations(&stage.sent);
         let of = |word: &str| count.get(word).copied().unwrap_or(0);
-        assert_eq!((report.extends, report.branches, report.allowed), (of("extends"), of("branches"), 0));
+        let found = (report.first, report.extends, report.branches, report.allowed);
+        assert_eq!(found, (of("first"), of("extends"), of("branches"), 0));
         if self.seed.is_multiple_of(4) {
             tamper(&self.stage.entries, &mut self.random);
         }
@@ -336,15 +337,20 @@ const OTHER_TEXTS: Texts = Texts {
     left_out: "Too much came of this call.",
     no_reply: "...",
     cut_off: "End.",
+    broken_input: "What is this?",
 };
 
-const ENDS: [End; 26] = [
+const ENDS: [End; 30] = [
     End::Empty,
     End::OnlyThinking,
     End::MaxInText,
     End::MaxInThinking,
     End::MaxInInput,
     End::MaxInSecondInput,
+    End::BrokenInput,
+    End::BrokenInputs,
+    End::SameIds,
+    End::NoCall,
     End::Pause,
     End::Pause,
     End::PauseOpen,

@@ -19,6 +19,14 @@ pub enum End {
     MaxInInput,
     /// The first call is whole, the second is not.
     MaxInSecondInput,
+    /// The first call is whole, the second one's input is not JSON.
+    BrokenInput,
+    /// Two calls whose input is not JSON.
+    BrokenInputs,
+    /// Three calls: two with the same id, and `toolu_1`, which an earlier reply may have used.
+    SameIds,
+    /// It stops for a call and holds one that has no id.
+    NoCall,
     /// Behind the result of a tool of the provider.
     Pause,
     /// In the midst of such a tool.
@@ -67,6 +75,18 @@ impl Material {
             }
             End::MaxInInput => self.whole("max_tokens", vec![unfinished(self.call(0))]),
             End::MaxInSecondInput => self.whole("max_tokens", vec![self.call(0), unfinished(self.call(1))]),
+            End::BrokenInput => self.whole("tool_use", vec![self.call(0), broken(self.call(1))]),
+            End::BrokenInputs => {
+                self.whole("tool_use", vec![said, broken(self.call(0)), broken(self.call(1))])
+            }
+            End::SameIds => {
+                let earlier = Material { next_call: 1, reply: Assembled::default() }.call(0);
+                self.whole("tool_use", vec![self.call(0), self.call(0), earlier])
+            }
+            End::NoCall => {
+                let nameless = block(BlockKind::ToolUse, r#"{"type":"tool_use","name":"read","input":{}}"#);
+                self.whole("tool_use", vec![said, nameless])
+            }
             End::Pause => self.whole("pause_turn", vec![said, self.server_call(), self.server_result()]),
             End::PauseOpen => self.whole("pause_turn", vec![said, self.server_call()]),
             End::PauseInText => self.whole("pause_turn", vec![text("Some text. ")]),
@@ -134,7 +154,7 @@ impl Material {
     }
 }
 
-fn whole(message: Assembled) -> ResponseEnd {
+pub fn whole(message: Assembled) -> ResponseEnd {
     ResponseEnd::Message { message: Box::new(message), response: facts(200), cut: None }
 }
 
@@ -161,6 +181,15 @@ fn text(text: &str) -> AssembledBlock {
 
 fn unfinished(block: AssembledBlock) -> AssembledBlock {
     AssembledBlock { complete: false, ..block }
+}
+
+/// A call as it is put together from an input that is no JSON object.
+fn broken(block: AssembledBlock) -> AssembledBlock {
+    let json = String::from_utf8(block.json).unwrap();
+    let (start, input) = json.split_once(r#""input":"#).unwrap();
+    let written = input.strip_suffix("}}").unwrap().to_owned();
+    let json = format!("{start}\"input\":{{}}}}").into_bytes();
+    AssembledBlock { json, complete: false, broken_input: Some(written), ..block }
 }
 
 fn block(kind: BlockKind, json: &str) -> AssembledBlock {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use crate::bytes::{extends, pieces, shared, stripped};
 use crate::random::Random;
-use crate::reply::{End, Material};
+use crate::reply::{End, Material, whole};
 
 /// What a session on stage is made of.
 #[derive(Clone, Debug)]
@@ -60,6 +60,9 @@ pub struct Stage {
     pub is_waiting: bool,
     /// How turns ended, in order.
     pub ends: Vec<EndReason>,
+    /// What was said about the last of them.
+    pub last_words: Option<String>,
+    pub notices: Vec<String>,
     pub reports: Vec<RequestReport>,
     simulator: Simulator,
     now: u64,
@@ -85,6 +88,8 @@ impl Stage {
             running: Vec::new(),
             is_waiting: false,
             ends: Vec::new(),
+            last_words: None,
+            notices: Vec::new(),
             reports: Vec::new(),
             simulator: Simulator::new(config, script),
             now: 1_000,
@@ -114,6 +119,12 @@ impl Stage {
     pub fn end(&mut self, end: End) {
         let event = self.ended(end);
         self.step(event);
+    }
+
+    /// The request in flight is answered with this message.
+    pub fn answer_with(&mut self, message: Assembled) {
+        let (attempt, _) = self.in_flight.take().expect("a request is in flight");
+        self.step(Event::Response { attempt, end: whole(message) });
     }
 
     pub fn ended(&mut self, end: End) -> Event {
@@ -253,8 +264,12 @@ impl Stage {
                 self.is_waiting = true;
             }
             Command::StopRequest | Command::StopCalls => {}
-            Command::Emit(SessionEvent::TurnEnded { reason, .. }) => self.ends.push(reason),
+            Command::Emit(SessionEvent::TurnEnded { reason, message, .. }) => {
+                self.ends.push(reason);
+                self.last_words = message;
+            }
             Command::Emit(SessionEvent::RequestFinished(report)) => self.reports.push(*report),
+            Command::Emit(SessionEvent::Notice(text)) => self.notices.push(text),
             Command::Emit(_) => {}
         }
     }
@@ -371,7 +386,8 @@ pub fn relations(sent: &[Sent]) -> BTreeMap<&'static str, u64> {
     let mut out = BTreeMap::new();
     for sent in sent {
         let word = match sent.relation {
-            Planned::First | Planned::Extends => "extends",
+            Planned::First => "first",
+            Planned::Extends => "extends",
             Planned::BranchesAt(_) => "branches",
             Planned::Allowed(_) => "allowed",
         };

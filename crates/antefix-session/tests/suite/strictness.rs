@@ -22,8 +22,10 @@ fn a_prompt_that_cannot_be_read_changes_nothing() {
     stage.prompt("Do it.");
     stage.kill(stage.entries.len(), Setup::default());
     let head = stage.session.conversation().head();
-    for block in ["{\"type\":", "[1]", "\"text\""] {
-        let event = Event::Prompt(vec![text_block("fine"), Bytes::from(block)]);
+    // Deeper than its message may be nested.
+    let deep = format!("{}{}", r#"{"a":"#.repeat(1017), "1".to_owned() + &"}".repeat(1017));
+    for block in ["{\"type\":", "[1]", "\"text\"", &deep] {
+        let event = Event::Prompt(vec![text_block("fine"), Bytes::from(block.to_owned())]);
         let error = stage.session.step(event, Millis(9)).unwrap_err();
         assert!(matches!(error, SessionError::Unreadable { what: "the prompt", .. }), "{block}: {error}");
         assert_eq!(stage.session.conversation().head(), head);

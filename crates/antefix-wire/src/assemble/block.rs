@@ -1,5 +1,5 @@
 use crate::anthropic::BlockKind;
-use crate::json::{Body, Kind, Node, compact, unescape, write_string};
+use crate::json::{Body, Kind, Limits, Node, compact, unescape, write_string};
 
 /// One block of an assembled message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn started_input(start: Node<'_>) -> String {
 
 /// The object that a tool's streamed input makes, without white space; `None` if it is no JSON object.
 fn object(text: &str) -> Option<String> {
-    let body = Body::parse(text).ok()?;
+    let body = Body::parse_with(text, limits()).ok()?;
     (body.root().kind() == Kind::Object).then(|| compacted(body.root()))
 }
 
@@ -212,6 +212,13 @@ fn compacted(node: Node<'_>) -> String {
 /// The text of JSON that was written from text, and so is text.
 fn text(json: Vec<u8>) -> String {
     String::from_utf8(json).unwrap_or_default()
+}
+
+/// Limits of what is put together to a block: less depth than a request may have, in which the block then stands
+/// within its message, the messages and the body.
+pub(super) fn limits() -> Limits {
+    let all = Limits::default();
+    Limits { depth: all.depth.saturating_sub(8), ..all }
 }
 
 const EMPTY_INPUT: &str = "{}";

@@ -66,14 +66,14 @@ pub enum Delta {
         /// Its message.
         message: String,
     },
-    /// A type of event or of delta that is not known here.
+    /// A type of event or of delta that is not known here; told once, and of 32 types at most.
     Unknown {
         /// The types of the event and of its delta.
         what: String,
     },
 }
 
-/// An event that does not fit the stream. It is left out; the events behind it can still be taken.
+/// An event that does not fit the stream. The message ends in front of it, as if the stream had been cut there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssembleError {
     /// The event's data is not JSON.
@@ -107,4 +107,10 @@ pub enum AssembleError {
     /// A second message starts in the stream.
     #[error("a second message starts")]
     MessageAgain,
+    /// The reply is larger than a request may be, and is dropped as a whole.
+    #[error("the reply is larger than 32 MiB")]
+    TooLarge,
+    /// The reply has more blocks than any model writes, and is dropped as a whole.
+    #[error("the reply has more than 4096 blocks")]
+    TooManyBlocks,
 }

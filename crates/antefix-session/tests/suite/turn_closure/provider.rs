@@ -51,6 +51,151 @@ fn the_output_limit_cuts_one_of_two_calls() {
     );
 }
 
+/// A call whose input was no JSON was dropped, and the turn ended as if the model had been done.
+#[test]
+fn a_call_with_broken_input_ends_the_turn() {
+    let end_turn = r#""end","turn":2,"reason":"end_turn""#;
+    let broken = |number: u64| BROKEN.replace("toolu_9", &format!("toolu_{number}"));
+    let calls = TWO_CALLS.replace(
+        r#""toolu_10","name":"read","input":{"z":1.50,"a":"caf\u00e9"}"#,
+        r#""toolu_10","name":"read","input":{}"#,
+    );
+    row("broken input beside a whole call").check(
+        |stage| {
+            stage.end(End::BrokenInput);
+            stage.give(0, "nine", false);
+            stage.end(End::Done);
+        },
+        &[
+            CALLED,
+            &calls,
+            &broken(10),
+            RESULT_9,
+            r#""message","origin":"results","results":[14,13]"#,
+            EXTENDS,
+            "outcome 200 end_turn",
+            SOME_TEXT,
+            end_turn,
+            TURN,
+            NEXT,
+            EXTENDS,
+        ],
+    );
+    let calls = r#""message","origin":"assistant","fragment":{"role":"assistant","content":[{"type":"text","text":"Some text."},{"type":"tool_use","id":"toolu_9","name":"read","input":{}},{"type":"tool_use","id":"toolu_10","name":"read","input":{}}]}"#;
+    row("broken input alone").check(
+        |stage| {
+            stage.end(End::BrokenInputs);
+            stage.end(End::Done);
+        },
+        &[
+            CALLED,
+            calls,
+            &broken(9),
+            &broken(10),
+            r#""message","origin":"results","results":[13,14]"#,
+            EXTENDS,
+            "outcome 200 end_turn",
+            SOME_TEXT,
+            end_turn,
+            TURN,
+            NEXT,
+            EXTENDS,
+        ],
+    );
+    row("broken input, and the most requests are made").max_steps(1).check(
+        |stage| stage.end(End::BrokenInputs),
+        &[
+            CALLED,
+            calls,
+            &broken(9),
+            &broken(10),
+            r#""decision","guard":"max_turns","text":"this turn has made 1 requests, the limit is 1""#,
+            r#""end","turn":2,"reason":"guard""#,
+            TURN,
+            r#""message","origin":"user","results":[13,14],"blocks":[{"type":"text","text":"Next."}]"#,
+            EXTENDS,
+        ],
+    );
+    row("broken input, and interrupted").check(
+        |stage| {
+            stage.interrupt();
+            stage.end(End::BrokenInput);
+        },
+        &[
+            CALLED,
+            &TWO_CALLS.replace(
+                r#""toolu_10","name":"read","input":{"z":1.50,"a":"caf\u00e9"}"#,
+                r#""toolu_10","name":"read","input":{}"#,
+            ),
+            &broken(10),
+            r#""end","turn":2,"reason":"interrupted""#,
+            NOT_RUN_9,
+            TURN,
+            r#""message","origin":"user","results":[15,13],"blocks":[{"type":"text","text":"Next."}]"#,
+            EXTENDS,
+        ],
+    );
+}
+
+/// A reply that stopped for a call and held none that could be answered ended its turn as if the model were done.
+#[test]
+fn a_reply_without_its_call_ends_the_turn_as_done() {
+    row("no call that can be answered").retries(1).check(
+        |stage| {
+            stage.end(End::NoCall);
+            stage.due();
+            stage.end(End::NoCall);
+        },
+        &[CALLED, EXTENDS, CALLED, SOME_TEXT, r#""end","turn":2,"reason":"failed""#, TURN, NEXT, EXTENDS],
+    );
+}
+
+/// Two calls with the same id were recorded as they came, and every later request was rejected.
+#[test]
+fn two_calls_have_the_same_id() {
+    // The fourth and last of them is that of a call in an earlier reply.
+    let call = |id: &str| {
+        format!(r#"{{"type":"tool_use","id":"{id}","name":"read","input":{{"z":1.50,"a":"caf\u00e9"}}}}"#)
+    };
+    let reply = |ids: &[&str]| {
+        let calls: Vec<String> = ids.iter().map(|id| call(id)).collect();
+        let start = r#""message","origin":"assistant","fragment":{"role":"assistant","content":["#;
+        format!("{start}{}]}}", calls.join(","))
+    };
+    let result = |id: &str| RESULT_9.replace("toolu_9", id);
+    row("the same id").check(
+        |stage| {
+            for _ in 0..2 {
+                stage.end(End::SameIds);
+                (0..3).for_each(|_| stage.give(0, "nine", false));
+            }
+            stage.end(End::Done);
+        },
+        &[
+            CALLED,
+            &reply(&["toolu_9", "toolu_9_2", "toolu_1"]),
+            &result("toolu_9"),
+            &result("toolu_9_2"),
+            &result("toolu_1"),
+            r#""message","origin":"results","results":[13,14,15]"#,
+            EXTENDS,
+            CALLED,
+            &reply(&["toolu_17", "toolu_17_2", "toolu_1_2"]),
+            &result("toolu_17"),
+            &result("toolu_17_2"),
+            &result("toolu_1_2"),
+            r#""message","origin":"results","results":[20,21,22]"#,
+            EXTENDS,
+            "outcome 200 end_turn",
+            SOME_TEXT,
+            r#""end","turn":2,"reason":"end_turn""#,
+            TURN,
+            NEXT,
+            EXTENDS,
+        ],
+    );
+}
+
 #[test]
 fn the_provider_pauses() {
     let end_turn = r#""end","turn":2,"reason":"end_turn""#;
