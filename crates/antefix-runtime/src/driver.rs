@@ -1,25 +1,29 @@
 //! Does what a session's state machine asks: appends, sends, runs tools, waits.
 
 mod calls;
+mod gate;
 
 pub use calls::{file_table, source_block};
+pub use gate::{Answer, Choice, Decided, Question};
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use antefix_session::event::{Command, Event, SessionEvent};
 use antefix_session::machine::{Session, SessionError};
 use antefix_session::record::{AttemptId, EndReason, LaneRecord, Millis};
+use antefix_tools::permission::Policy;
 use antefix_tools::{Cancellation, Context, Executor};
 use antefix_wire::assemble::Delta;
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::anthropic::Anthropic;
 use crate::clock;
 use crate::store::{AppendError, Durability, TranscriptStore};
+use gate::Gate;
 
 /// Why a turn could not be brought to an end. The session on disk is intact: opening it again goes on from there.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +50,10 @@ pub enum Shown<'a> {
         /// What it printed.
         text: &'a str,
     },
+    /// A call waits for an answer, which [`Agent::guard`] tells where to send.
+    Question(&'a Question),
+    /// Something was decided about a call.
+    Decided(&'a Decided),
 }
 
 /// How a turn ended.
@@ -65,6 +73,8 @@ pub struct Agent<S> {
     context: Context,
     provider: Arc<Anthropic>,
     longest_retry_wait: Option<u64>,
+    gate: Option<Arc<Gate>>,
+    answers: Option<mpsc::UnboundedReceiver<Answer>>,
 }
 
 impl<S: TranscriptStore> Agent<S> {
@@ -76,7 +86,16 @@ impl<S: TranscriptStore> Agent<S> {
         context: Context,
         provider: Anthropic,
     ) -> Self {
-        Self { session, store, executor, context, provider: Arc::new(provider), longest_retry_wait: None }
+        let provider = Arc::new(provider);
+        let (longest_retry_wait, gate, answers) = (None, None, None);
+        Self { session, store, executor, context, provider, longest_retry_wait, gate, answers }
+    }
+
+    /// Holds every call to a policy from now on; without one, all calls run. Questions are shown, and their answers
+    /// come through `answers`; without it, or once it is closed, calls that would be asked about do not run.
+    pub fn guard(&mut self, policy: Policy, answers: Option<mpsc::UnboundedReceiver<Answer>>) {
+        self.gate = Some(Arc::new(Gate::new(policy)));
+        self.answers = answers;
     }
 
     /// Waits at most so many milliseconds before a request is made again, whatever the server asks for.
@@ -142,8 +161,27 @@ impl<S: TranscriptStore> Agent<S> {
                         show(Shown::Progress { call: &call, text: &text });
                         continue;
                     }
+                    Inbox::Question { question, reply } => {
+                        if self.answers.is_some() {
+                            turn.waiting.insert(question.id, reply);
+                            show(Shown::Question(&question));
+                        }
+                        continue;
+                    }
+                    Inbox::Decided(decided) => {
+                        show(Shown::Decided(&decided));
+                        continue;
+                    }
                     Inbox::Event(event) => *event,
                 },
+                answer = next_answer(&mut self.answers) => {
+                    match answer {
+                        // A call that was stopped meanwhile has no use for it.
+                        Some(Answer { question, choice }) => drop(turn.answer(question, choice)),
+                        None => self.nobody_answers(&mut turn),
+                    }
+                    continue;
+                }
                 () = sleep_until(turn.due) => {
                     turn.due = None;
                     Event::Due
@@ -151,6 +189,11 @@ impl<S: TranscriptStore> Agent<S> {
             };
             turn.queue.extend(self.session.step(event, clock::now())?);
         }
+    }
+
+    fn nobody_answers(&mut self, turn: &mut Running) {
+        self.answers = None;
+        turn.waiting.clear();
     }
 
     fn command(
@@ -219,11 +262,15 @@ struct Running {
     tasks: JoinSet<()>,
     stop: Cancellation,
     due: Option<Millis>,
+    /// Calls that wait for an answer, by the question.
+    waiting: BTreeMap<u64, oneshot::Sender<Choice>>,
 }
 
 enum Inbox {
     Delta(Delta),
     Progress { call: String, text: String },
+    Question { question: Question, reply: oneshot::Sender<Choice> },
+    Decided(Decided),
     Event(Box<Event>),
 }
 
@@ -237,7 +284,20 @@ impl Running {
             tasks: JoinSet::new(),
             stop: Cancellation::new(),
             due: None,
+            waiting: BTreeMap::new(),
         }
+    }
+
+    fn answer(&mut self, question: u64, choice: Choice) -> Option<()> {
+        self.waiting.remove(&question)?.send(choice).ok()
+    }
+}
+
+/// The next answer; waits for ever where there is nobody to answer, and gives `None` once they are gone.
+async fn next_answer(answers: &mut Option<mpsc::UnboundedReceiver<Answer>>) -> Option<Answer> {
+    match answers {
+        Some(answers) => answers.recv().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -80,7 +80,7 @@ pub struct Decision {
     pub source: Source,
     /// Allow rules that would answer the question from now on; none where no rule can.
     pub remember: Vec<String>,
-    /// Nobody chose it: the mode allows what only looks.
+    /// No rule spoke: it is the mode that allows it.
     pub by_default: bool,
 }
 
@@ -251,7 +251,7 @@ impl Policy {
             (true, false) => (false, "changes a file outside the workspace"),
         };
         if self.mode == Mode::Full || is_free {
-            return self.by_mode(Verdict::Allow, !write);
+            return self.by_mode(Verdict::Allow, true);
         }
         let remember = if inside && write && !is_protected(path) { shown } else { &path.to_string_lossy() };
         self.not_free(format!("`{tool}` {what}: {shown}"), quoted_path(tool, remember))
@@ -267,7 +267,7 @@ impl Policy {
             return Decision::allow(rule);
         }
         if self.mode == Mode::Full {
-            return self.by_mode(Verdict::Allow, false);
+            return self.by_mode(Verdict::Allow, true);
         }
         self.not_free(format!("`{tool}` may do anything"), vec![tool.to_owned()])
     }

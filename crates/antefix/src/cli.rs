@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use antefix_tools::permission::Mode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// An agent runtime whose every request extends what was sent before, and the instruments that show why a prompt
@@ -111,12 +112,20 @@ pub struct RunArgs {
     /// Stop when the session, what it was forked from included, has cost this much
     #[arg(long, value_name = "USD")]
     pub max_usd: Option<String>,
-    /// Offer only these tools, for a new session
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    /// What happens to calls that no rule speaks of (docs/permissions.md); `ask` if nothing is set
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub permission_mode: Option<PermissionMode>,
+    /// Offer only these tools, for a new session; what has a pattern is a rule instead: `bash(cargo test:*)`,
+    /// `edit(src/**)` run without a question
+    #[arg(long, value_name = "TOOL|RULE")]
     pub allow: Option<Vec<String>>,
-    /// Do not offer these tools, for a new session
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    /// Do not offer these tools, for a new session, and refuse them; or refuse what a rule matches: `bash(git push)`,
+    /// `read(.env)`
+    #[arg(long, value_name = "TOOL|RULE")]
     pub deny: Vec<String>,
+    /// Let this folder's own settings hold in full, for this run
+    #[arg(long)]
+    pub trust: bool,
     /// Send a request even if it changes what was sent before
     #[arg(long)]
     pub allow_break: bool,
@@ -225,6 +234,9 @@ pub struct PlanArgs {
 /// `antefix doctor`
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
+    /// Print the settings that hold in this folder, each with where it comes from
+    #[arg(long)]
+    pub settings: bool,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
@@ -250,6 +262,30 @@ pub enum Output {
     Json,
     /// One object a line as things happen
     StreamJson,
+}
+
+/// What happens to calls that no rule speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PermissionMode {
+    /// What only looks at this folder runs, the rest is asked; where nobody can be asked, it is refused
+    Ask,
+    /// As `ask`, and files of this folder are edited without a question
+    AcceptEdits,
+    /// What only looks runs, the rest is refused
+    ReadOnly,
+    /// Everything runs that no rule denies
+    Full,
+}
+
+impl From<PermissionMode> for Mode {
+    fn from(mode: PermissionMode) -> Self {
+        match mode {
+            PermissionMode::Ask => Self::Ask,
+            PermissionMode::AcceptEdits => Self::AcceptEdits,
+            PermissionMode::ReadOnly => Self::ReadOnly,
+            PermissionMode::Full => Self::Full,
+        }
+    }
 }
 
 /// On or off.

@@ -22,6 +22,8 @@ pub struct Environment {
     pub state: Option<PathBuf>,
     /// Where the user's own files are: `$XDG_CONFIG_HOME/antefix` or `~/.config/antefix`
     pub config: Option<PathBuf>,
+    /// `HOME`
+    pub home: Option<PathBuf>,
     /// Whether colour is wanted: `NO_COLOR` is not set
     pub colour: bool,
 }
@@ -48,7 +50,17 @@ impl Environment {
                 .or_else(|| under_home(".config"))
                 .map(|config| config.join("antefix")),
             colour: text("NO_COLOR").is_none(),
+            home,
         }
+    }
+
+    /// One that says nothing.
+    #[cfg(test)]
+    pub fn empty() -> Self {
+        let proxies = Proxies { http: None, https: None, no_proxy: None };
+        let (api_key, auth_token, key_helper, base_url) = (None, None, None, None);
+        let (state, config, home, colour) = (None, None, None, false);
+        Self { api_key, auth_token, key_helper, base_url, proxies, state, config, home, colour }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The `antefix` command.
 
+mod asking;
 mod attach;
 mod cli;
 mod commands;
@@ -8,6 +9,7 @@ mod failure;
 mod folders;
 mod out;
 mod screen;
+mod settings;
 mod setup;
 mod stream_json;
 mod text;
@@ -36,7 +38,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => commands::sim::sim(&args),
         Command::Diff(args) => commands::diff::diff(&args, &environment),
         Command::Plan(args) => commands::plan::plan(&args),
-        Command::Doctor(args) => Ok(commands::doctor::doctor(&args, &environment)),
+        Command::Doctor(args) => commands::doctor::doctor(&args, &environment),
     };
     match result {
         Ok(code) => code,

@@ -46,7 +46,13 @@ impl Screen {
         match shown {
             Shown::Delta(delta) => self.delta(delta),
             Shown::Event(event) => self.event(event),
-            Shown::Progress { .. } => {}
+            // A question is shown by whoever asks it.
+            Shown::Progress { .. } | Shown::Question(_) => {}
+            Shown::Decided(decided) => {
+                let (mark, name) =
+                    (if decided.allowed { "·" } else { "!" }, one_line(&decided.call.name, 64));
+                self.line(&self.yellow(&format!("{mark} {name} {}", decided.text)));
+            }
         }
     }
 

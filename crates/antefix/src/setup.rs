@@ -17,12 +17,15 @@ use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::LaneRecord;
 use antefix_sim::{Config, Script, Simulator};
+use antefix_tools::permission::Policy;
 use antefix_tools::{Context, Executor, Registry};
 
+use crate::asking;
 use crate::cli::{DEFAULT_MODEL, Provider, RunArgs, Switch, TtlArg};
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
+use crate::settings::{Flags, Settings as Holding, tools};
 
 /// An agent, and what lives as long as it.
 pub struct Setup {
@@ -32,6 +35,10 @@ pub struct Setup {
     pub notices: Vec<String>,
     /// The simulator, if it answers.
     pub simulator: Option<SimServer>,
+    /// What holds in the folder that tools work in.
+    pub settings: Holding,
+    /// What its tools may do.
+    pub policy: Policy,
 }
 
 /// The API of the provider itself.
@@ -46,6 +53,12 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let here = folders::working_folder(args.cwd.as_deref())?;
     let sessions = folders::sessions(environment)?;
     let mut notices = Vec::new();
+    let mut holding = Holding::read(&here, environment, &Flags::of(args))?;
+    if asking::is_possible(args) {
+        asking::about_trust(&mut holding, environment)?;
+        // What did not hold before may hold now.
+        holding = Holding::read(&here, environment, &Flags::of(args))?;
+    }
     let (base_url, credential, simulator) = match args.provider {
         Provider::Sim => {
             let server = start_simulator().await?;
@@ -54,7 +67,9 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         }
         Provider::Anthropic => {
             let base = args.base_url.clone().or_else(|| environment.base_url.clone());
-            (base.unwrap_or_else(|| BASE_URL.to_owned()), credential(environment)?, None)
+            let base = base.or_else(|| holding.value("base_url").map(str::to_owned));
+            let helper = environment.key_helper.as_deref().or_else(|| holding.value("key_helper"));
+            (base.unwrap_or_else(|| BASE_URL.to_owned()), credential(environment, helper)?, None)
         }
     };
     // All that may be refused is looked at before a session is made.
@@ -68,6 +83,10 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     }
     let opened = open(args, &sessions, &here)?;
     let cwd = session_folder(args, &opened.conversation, here, &mut notices)?;
+    if cwd != holding.folder {
+        holding = Holding::read(&cwd, environment, &Flags::of(args))?;
+    }
+    notices.extend(not_holding(&holding));
     if let Some(cut) = opened.cut {
         notices.push(format!("{} bytes that a crash had left unfinished were cut off", cut.bytes));
     }
@@ -82,7 +101,10 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
             same_model(args.model.as_deref(), &spec.model)?;
             spec.model.clone()
         }
-        None => args.model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
+        None => {
+            let model = args.model.as_deref().or_else(|| holding.value("model"));
+            model.unwrap_or(DEFAULT_MODEL).to_owned()
+        }
     };
     let fresh = lane.is_none();
     provider.name_betas(lane.map(|lane| lane.betas.clone()).unwrap_or_default());
@@ -90,6 +112,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let rules = rules(Platform::Anthropic, &model);
     notices.extend(unknown_model(&rules));
     let context = context(&opened.store, &opened.conversation, &cwd);
+    let policy = holding.policy().with_readable(&context.spill);
     let head =
         fresh.then(|| head(args, environment, &cwd, scope, &model, &rules).render(&registry, clock::now()));
     let session = Session::new(opened.conversation, rules, settings);
@@ -104,7 +127,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     if let Some(turn) = args.rewind {
         agent.rewind(turn)?;
     }
-    Ok(Setup { agent, notices, simulator })
+    Ok(Setup { agent, notices, simulator, settings: holding, policy })
 }
 
 fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::OpenSession, Failure> {
@@ -168,9 +191,18 @@ fn same_model(asked: Option<&str>, own: &str) -> Result<(), Failure> {
     }
 }
 
+/// What the folder's own files say and what does not hold.
+fn not_holding(holding: &Holding) -> Option<String> {
+    let keys: Vec<&str> = holding.ignored.iter().map(|value| value.key).collect();
+    let first = keys.first()?;
+    let others = if keys.len() > 1 { format!(" and {} more", keys.len() - 1) } else { String::new() };
+    Some(format!("this folder is {}: `{first}`{others} in its settings does not hold", holding.trust.text()))
+}
+
 fn registry(args: &RunArgs) -> Registry {
     let mut registry = Registry::builtin();
-    registry.select(args.allow.as_deref(), &args.deny);
+    let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
+    registry.select(allow.as_deref(), &tools(&args.deny));
     registry
 }
 
@@ -238,14 +270,14 @@ fn unknown_model(rules: &Rules) -> Option<String> {
 }
 
 /// The key, where it is found first: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`, the helper command.
-fn credential(environment: &Environment) -> Result<Credential, Failure> {
+fn credential(environment: &Environment, helper: Option<&str>) -> Result<Credential, Failure> {
     if let Some(key) = &environment.api_key {
         return Ok(Credential::ApiKey(key.clone()));
     }
     if let Some(token) = &environment.auth_token {
         return Ok(Credential::Bearer(token.clone()));
     }
-    if let Some(helper) = &environment.key_helper {
+    if let Some(helper) = helper {
         return helper_key(helper).map(Credential::ApiKey);
     }
     Err(Failure::usage(NO_KEY.trim_end()))

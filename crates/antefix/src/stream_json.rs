@@ -28,6 +28,16 @@ impl EventWriter {
             Shown::Progress { call, text } => {
                 object.text("type", "call_output").text("call", call).text("text", text);
             }
+            Shown::Question(question) => {
+                object.text("type", "question").number("question", question.id);
+                write_call(&mut object, &question.call);
+                object.text("text", &question.text);
+            }
+            Shown::Decided(decided) => {
+                object.text("type", "decision");
+                write_call(&mut object, &decided.call);
+                object.boolean("allowed", decided.allowed).text("text", &decided.text);
+            }
         }
         self.seq += 1;
         Some(object.close())

@@ -11,7 +11,7 @@ use super::{Agent, Inbox, Running};
 use crate::store::TranscriptStore;
 
 impl<S: TranscriptStore> Agent<S> {
-    /// Starts the calls; each result comes back as soon as it is there.
+    /// Asks about the calls in their order, then starts those that may run; each result comes back as soon as it is there.
     pub(super) fn run(&self, calls: Vec<Call>, turn: &mut Running) {
         turn.stop = Cancellation::new();
         let progress = turn.outbox.clone();
@@ -20,16 +20,31 @@ impl<S: TranscriptStore> Agent<S> {
                 drop(progress.send(Inbox::Progress { call: news.call_id.to_string(), text }));
             }
         });
-        let (executor, outbox) = (self.executor.clone(), turn.outbox.clone());
+        let (executor, outbox, gate) = (self.executor.clone(), turn.outbox.clone(), self.gate.clone());
         let batch: Vec<_> = calls.iter().map(tool_call).collect();
         turn.tasks.spawn(async move {
+            let return_to = |id: &str, output: &Output| {
+                let event = Event::Returned { call: id.to_owned(), output: returned(output) };
+                drop(outbox.send(Inbox::Event(Box::new(event))));
+            };
+            let mut admitted = Vec::new();
+            for (call, request) in calls.iter().zip(batch) {
+                let refused = match &gate {
+                    Some(gate) => gate.admit(&executor, &context, call, &request, &outbox).await.err(),
+                    None => None,
+                };
+                match refused {
+                    Some(output) => return_to(&call.id, &output),
+                    None => admitted.push(request),
+                }
+            }
+            let ids: Vec<String> = admitted.iter().map(|call| call.id.clone()).collect();
             let give = |index: usize, output: &Output| {
-                if let Some(call) = calls.get(index) {
-                    let event = Event::Returned { call: call.id.clone(), output: returned(output) };
-                    drop(outbox.send(Inbox::Event(Box::new(event))));
+                if let Some(id) = ids.get(index) {
+                    return_to(id, output);
                 }
             };
-            executor.run_each(&context, batch, give).await;
+            executor.run_each(&context, admitted, give).await;
         });
     }
 }

@@ -108,7 +108,18 @@ fn introduce(place: &Place, url: &str) {
 /// Runs one turn in a process of its own.
 fn run(args: &DemoArgs, place: &Place, url: &str, index: usize, prompt: &str) -> Result<(), Failure> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["run", prompt, "--model", MODEL, "--base-url", url, "--thinking", "adaptive"]);
+    command.args([
+        "run",
+        prompt,
+        "--model",
+        MODEL,
+        "--base-url",
+        url,
+        "--thinking",
+        "adaptive",
+        "--permission-mode",
+        "full",
+    ]);
     command.current_dir(place.project()).stdin(Stdio::null());
     if index > 0 {
         command.arg("--continue");

@@ -1,10 +1,15 @@
 use std::process::ExitCode;
 
 use antefix_runtime::store::Sessions;
+use antefix_tools::permission::Effect;
 
 use crate::cli::DoctorArgs;
 use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::folders;
 use crate::out::say;
+use crate::screen::harmless;
+use crate::settings::{Flags, Settings};
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
 
 /// One thing that was looked at.
@@ -15,7 +20,10 @@ struct Check {
 }
 
 /// `antefix doctor`
-pub fn doctor(args: &DoctorArgs, environment: &Environment) -> ExitCode {
+pub fn doctor(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    if args.settings {
+        return settings(args, environment);
+    }
     let checks = [key(environment), base_url(environment), proxies(environment), state(environment), shell()];
     if args.json {
         let rows = checks.iter().map(|check| {
@@ -33,7 +41,41 @@ pub fn doctor(args: &DoctorArgs, environment: &Environment) -> ExitCode {
             say!("{} {:<10} {}", if check.ok { "✓" } else { "✗" }, check.name, check.text);
         }
     }
-    ExitCode::from(u8::from(checks.iter().any(|check| !check.ok)))
+    Ok(ExitCode::from(u8::from(checks.iter().any(|check| !check.ok))))
+}
+
+/// `antefix doctor --settings`
+fn settings(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let folder = folders::working_folder(None)?;
+    let settings = Settings::read(&folder, environment, &Flags::default())?;
+    let (mode, source) = &settings.mode;
+    let mut rows = vec![("permissions.mode", mode.name().to_owned(), source.to_string(), true)];
+    for rule in &settings.rules {
+        let key = if rule.effect() == Effect::Allow { "permissions.allow" } else { "permissions.deny" };
+        rows.push((key, rule.text().to_owned(), rule.source().to_string(), true));
+    }
+    let all = settings.values.iter().map(|value| (value, true));
+    for (value, holds) in all.chain(settings.ignored.iter().map(|value| (value, false))) {
+        rows.push((value.key, value.text.clone(), value.source.to_string(), holds));
+    }
+    if args.json {
+        let rows = rows.iter().map(|(key, value, source, holds)| {
+            let mut object = Object::new();
+            object.text("key", key).text("value", value).text("source", source).boolean("holds", *holds);
+            object.close()
+        });
+        let mut object = Object::new();
+        object.number("schema_version", SCHEMA_VERSION).text("folder", &folder.to_string_lossy());
+        object.boolean("trusted", settings.trust.is_given()).raw("settings", &array(rows));
+        say!("{}", object.close());
+        return Ok(ExitCode::SUCCESS);
+    }
+    say!("{}: {}", harmless(&folder.to_string_lossy()), settings.trust.text());
+    for (key, value, source, holds) in &rows {
+        let mark = if *holds { "✓" } else { "✗ does not hold:" };
+        say!("{mark} {key} = {}   ({})", harmless(value), harmless(source));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn key(environment: &Environment) -> Check {

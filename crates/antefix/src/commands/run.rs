@@ -10,12 +10,13 @@ use bytes::Bytes;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use crate::asking::{self, Asker};
 use crate::attach;
 use crate::cli::{Output, RunArgs};
 use crate::environment::Environment;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::out::tell;
-use crate::screen::Screen;
+use crate::screen::{Screen, harmless};
 use crate::setup::{Setup, setup};
 use crate::stream_json::{EventWriter, Object, SCHEMA_VERSION, array, money, write_counts};
 
@@ -28,13 +29,25 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let blocks = prompt(args)?;
-    let Setup { mut agent, notices, simulator } = setup(args, environment).await?;
+    let Setup { mut agent, notices, simulator, settings, policy } = setup(args, environment).await?;
+    let (asker, answers) = if asking::is_possible(args) {
+        let (asker, answers) = Asker::start(settings, environment.state.clone());
+        (Some(asker), Some(answers))
+    } else {
+        (None, None)
+    };
+    agent.guard(policy, answers);
     let mut reporter = Reporter::new(args.output, environment.colour, simulator.is_some());
     let session_id = agent.session().conversation().header().session.clone();
     reporter.begin(&session_id, &notices);
     let (interrupt, mut interrupts) = mpsc::unbounded_channel();
     let end = tokio::select! {
-        end = agent.prompt(blocks, &mut interrupts, |shown| reporter.show(&shown)) => end?,
+        end = agent.prompt(blocks, &mut interrupts, |shown| {
+            reporter.show(&shown);
+            if let (Shown::Question(question), Some(asker)) = (&shown, &asker) {
+                asker.ask(question);
+            }
+        }) => end?,
         () = second_interrupt(interrupt) => {
             return Err(Failure::interrupted("stopped at once").hint("go on with `antefix run --continue`"));
         }
@@ -140,6 +153,7 @@ impl Reporter {
             }
             Self::Json { requests, text, calls } => match shown {
                 Shown::Delta(Delta::Started { .. }) => text.clear(),
+                Shown::Decided(decided) => tell!("{}: {}", decided.call.name, harmless(&decided.text)),
                 Shown::Delta(Delta::Text { text: piece, .. }) => text.push_str(piece),
                 Shown::Event(SessionEvent::CallStarted(_)) => *calls += 1,
                 Shown::Event(SessionEvent::RequestFinished(report)) => {

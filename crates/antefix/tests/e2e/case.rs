@@ -67,7 +67,7 @@ impl Case {
 
     /// A turn that waits for nothing before a retry.
     pub fn run(&self, prompt: &str) -> Invocation {
-        self.antefix(["run", prompt, "--longest-retry-wait", "0"])
+        self.antefix(["run", prompt, "--longest-retry-wait", "0", "--permission-mode", "full"])
     }
 
     pub fn go_on(&self, prompt: &str) -> Invocation {

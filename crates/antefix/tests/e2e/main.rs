@@ -13,5 +13,6 @@ mod kills;
 mod memory;
 mod official_rules;
 mod oracle;
+mod permissions;
 mod random;
 mod verify;

@@ -1,0 +1,149 @@
+//! Questions in a terminal: is a call allowed, is this folder trusted.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use antefix_runtime::driver::{Answer, Choice, Question};
+use antefix_wire::json::Body;
+use tokio::sync::mpsc;
+
+use crate::cli::{Output, RunArgs};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::out::tell;
+use crate::screen::harmless;
+use crate::settings::Settings;
+use crate::settings::trust::Trust;
+
+/// Whether there is somebody to ask.
+pub fn is_possible(args: &RunArgs) -> bool {
+    args.output == Output::Text && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks once whether a folder is trusted, and stores a yes.
+///
+/// # Errors
+/// If that cannot be stored.
+pub fn about_trust(settings: &mut Settings, environment: &Environment) -> Result<(), Failure> {
+    if settings.trust.is_given() {
+        return Ok(());
+    }
+    let why = if settings.trust == Trust::Changed { ": its settings have changed" } else { "" };
+    tell!("? Do you trust the files of {}{why}?", harmless(&settings.folder.to_string_lossy()));
+    tell!("  If so, `git` may look at the repository without a question, and its own settings hold:");
+    for value in &settings.ignored {
+        tell!("    {} = {}", value.key, harmless(&value.text));
+    }
+    if settings.ignored.is_empty() {
+        tell!("    (there are none)");
+    }
+    if answer_of("  [y]es, [n]o (asked again in the next run): ", &mut std::io::stdin().lock(), false)
+        == Choice::Once
+    {
+        settings.store_trust(environment)?;
+        settings.trust = Trust::Stored;
+    }
+    Ok(())
+}
+
+/// Asks the questions of a turn, one after the other, on a thread of its own: reading a terminal cannot be stopped.
+pub struct Asker {
+    questions: std::sync::mpsc::Sender<Question>,
+}
+
+impl Asker {
+    /// Starts asking; gives where the answers come from.
+    pub fn start(settings: Settings, state: Option<PathBuf>) -> (Self, mpsc::UnboundedReceiver<Answer>) {
+        let (questions, asked) = std::sync::mpsc::channel::<Question>();
+        let (answers, receiver) = mpsc::unbounded_channel();
+        std::thread::spawn(move || {
+            for question in asked {
+                let can_always = !question.remember.is_empty();
+                let prompt = if can_always { "  [y]es, [n]o, [a]lways here: " } else { "  [y]es, [n]o: " };
+                let choice = answer_of(prompt, &mut std::io::stdin().lock(), can_always);
+                if choice == Choice::Always {
+                    remember(&settings, &question, state.as_deref());
+                }
+                if answers.send(Answer { question: question.id, choice }).is_err() {
+                    return;
+                }
+            }
+        });
+        (Self { questions }, receiver)
+    }
+
+    /// Shows a question and has it asked.
+    pub fn ask(&self, question: &Question) {
+        tell!("? {}", harmless(&question.text));
+        for line in details(question) {
+            tell!("  {}", harmless(&line));
+        }
+        if !question.remember.is_empty() {
+            tell!("  always means: {}", harmless(&question.remember.join(", ")));
+        }
+        // Without its thread the question is never answered but by an interrupt.
+        let _ = self.questions.send(question.clone());
+    }
+}
+
+fn remember(settings: &Settings, question: &Question, state: Option<&std::path::Path>) {
+    match settings.remember(&question.remember, state) {
+        Ok(true) => tell!("· remembered in .antefix/settings.local.toml"),
+        Ok(false) => tell!("· remembered for this run: this folder is not trusted"),
+        Err(error) => tell!("! remembered for this run only: {}", harmless(&error)),
+    }
+}
+
+/// What would be done: the whole command, or the edit as a diff.
+fn details(question: &Question) -> Vec<String> {
+    let Ok(body) = Body::parse(question.call.input.to_vec()) else { return Vec::new() };
+    let text = |name: &str| body.root().get(name).and_then(|node| node.str()).map(|text| text.into_owned());
+    let mut lines = Vec::new();
+    if let Some(command) = text("command") {
+        lines.extend(command.split('\n').map(|line| format!("$ {line}")));
+    } else if let (Some(old), Some(new)) = (text("old_string"), text("new_string")) {
+        lines.extend(old.lines().map(|line| format!("- {line}")));
+        lines.extend(new.lines().map(|line| format!("+ {line}")));
+    } else {
+        lines.push(String::from_utf8_lossy(&question.call.input).into_owned());
+    }
+    lines
+}
+
+/// The answer to a prompt; the end of the input is a no.
+fn answer_of(prompt: &str, input: &mut impl BufRead, can_always: bool) -> Choice {
+    loop {
+        let mut out = std::io::stderr().lock();
+        let _ = out.write_all(prompt.as_bytes()).and_then(|()| out.flush());
+        drop(out);
+        let mut line = String::new();
+        if !matches!(input.read_line(&mut line), Ok(count) if count > 0) {
+            return Choice::No;
+        }
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => return Choice::Once,
+            "n" | "no" => return Choice::No,
+            "a" | "always" if can_always => return Choice::Always,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_until_one_is_understood() {
+        for (text, can_always, expect) in [
+            ("y\n", false, Choice::Once),
+            (" YES \n", false, Choice::Once),
+            ("n\n", true, Choice::No),
+            ("", true, Choice::No),
+            ("\nperhaps\na\n", true, Choice::Always),
+            ("a\n", false, Choice::No),
+        ] {
+            assert_eq!(answer_of("", &mut text.as_bytes(), can_always), expect, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Settings in layers: built-in, the user's, the project's, local ones, flags. Each value knows where it comes from.
+
+mod file;
+mod remember;
+#[cfg(test)]
+mod tests;
+pub mod trust;
+
+use std::path::{Path, PathBuf};
+
+use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source};
+
+use crate::cli::RunArgs;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use file::File;
+use trust::{Trust, digest};
+
+/// What holds in a folder.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Whether what its files say holds in full.
+    pub trust: Trust,
+    /// What happens to calls that no rule speaks of.
+    pub mode: (Mode, Source),
+    /// All rules that hold.
+    pub rules: Vec<Rule>,
+    /// `model`, `base_url` and `key_helper`, where a file sets them.
+    pub values: Vec<Value>,
+    /// What project and local files say and what does not hold, since the folder is not trusted.
+    pub ignored: Vec<Value>,
+    digest: String,
+    home: Option<PathBuf>,
+}
+
+/// One value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The name: `base_url`, `permissions.mode`.
+    pub key: &'static str,
+    /// The value.
+    pub text: String,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// What the flags say about permissions.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// `--permission-mode`
+    pub mode: Option<Mode>,
+    /// The rules of `--allow`.
+    pub allow: Vec<String>,
+    /// The rules of `--deny`.
+    pub deny: Vec<String>,
+    /// `--trust`
+    pub trust: bool,
+}
+
+impl Flags {
+    /// Those of `run`: tools alone in `--deny` are refused as well as not offered, those in `--allow` only offered.
+    pub fn of(args: &RunArgs) -> Self {
+        let rules = |list: &[String]| split(list).into_iter().filter(|text| text.contains('(')).collect();
+        Self {
+            mode: args.permission_mode.map(Into::into),
+            allow: rules(args.allow.as_deref().unwrap_or_default()),
+            deny: split(&args.deny),
+            trust: args.trust,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads what holds in a folder.
+    ///
+    /// # Errors
+    /// If a file cannot be read or says something that is not understood, or a flag is no rule.
+    pub fn read(folder: &Path, environment: &Environment, flags: &Flags) -> Result<Self, Failure> {
+        let user = environment
+            .config
+            .as_ref()
+            .map(|config| File::read(&config.join("settings.toml"), "user settings"));
+        let project = File::read(&folder.join(PROJECT), "project settings")?;
+        let local = File::read(&folder.join(LOCAL), "local settings")?;
+        let digest = digest([&project.text, &local.text]);
+        let stored = environment
+            .state
+            .as_deref()
+            .map_or(Trust::Unknown, |state| trust::stored(state, folder, &digest));
+        let mut settings = Self {
+            folder: folder.to_owned(),
+            trust: if flags.trust { Trust::Flag } else { stored },
+            mode: (Mode::default(), Source::new("built-in")),
+            rules: Vec::new(),
+            values: Vec::new(),
+            ignored: Vec::new(),
+            digest,
+            home: environment.home.clone(),
+        };
+        let user = user.transpose()?;
+        for (file, is_own) in user.iter().map(|file| (file, true)).chain([(&project, false), (&local, false)])
+        {
+            settings.add(file, is_own)?;
+        }
+        settings.add_flags(flags)?;
+        Ok(settings)
+    }
+
+    /// The policy for tools that work in the folder.
+    pub fn policy(&self) -> Policy {
+        let (mode, source) = self.mode.clone();
+        Policy::new(&self.folder, mode, source)
+            .with_home(self.home.clone())
+            .with_rules(self.rules.clone())
+            .with_trust(self.trust.is_given())
+    }
+
+    /// A value that a file sets.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.values.iter().find(|value| value.key == key).map(|value| value.text.as_str())
+    }
+
+    /// Trusts the folder as its files are now, from now on.
+    ///
+    /// # Errors
+    /// If that cannot be stored.
+    pub fn store_trust(&self, environment: &Environment) -> Result<(), Failure> {
+        let Some(state) = &environment.state else { return Ok(()) };
+        trust::store(state, &self.folder, &self.digest).map_err(|error| {
+            Failure::failed(format!("the trust in this folder could not be stored: {error}"))
+        })
+    }
+
+    /// Adds allow rules to the folder's local settings, if the folder is trusted.
+    ///
+    /// # Errors
+    /// In words, if they cannot be added.
+    pub fn remember(&self, rules: &[String], state: Option<&Path>) -> Result<bool, String> {
+        if !self.trust.is_given() {
+            return Ok(false);
+        }
+        let before = self.current_digest()?;
+        remember::add(&self.folder, rules)?;
+        if let (Trust::Stored, Some(state)) = (self.trust, state)
+            && trust::stored(state, &self.folder, &before) == Trust::Stored
+        {
+            // Only what was added here is new.
+            let after = self.current_digest()?;
+            trust::store(state, &self.folder, &after).map_err(|error| error.to_string())?;
+        }
+        Ok(true)
+    }
+
+    fn current_digest(&self) -> Result<String, String> {
+        let text = |name: &str| File::text(&self.folder.join(name)).map_err(|error| error.to_string());
+        Ok(digest([&text(PROJECT)?, &text(LOCAL)?]))
+    }
+
+    /// Adds what a file says; of one that is not the user's own, only what makes things stricter, until it is trusted.
+    fn add(&mut self, file: &File, is_own: bool) -> Result<(), Failure> {
+        let holds = is_own || self.trust.is_given();
+        for (key, text) in &file.values {
+            let value = Value { key, text: text.clone(), source: file.source.clone() };
+            match *key {
+                MODE => {
+                    let mode =
+                        Mode::from_name(text).ok_or_else(|| file.wrong(&format!("`{text}` is no mode")))?;
+                    if holds || mode < self.mode.0 {
+                        self.mode = (mode, file.source.clone());
+                    } else if mode > self.mode.0 {
+                        self.ignored.push(value);
+                    }
+                }
+                DENY => self.rules.push(self.rule(text, Effect::Deny, &file.source)?),
+                ALLOW if holds => self.rules.push(self.rule(text, Effect::Allow, &file.source)?),
+                _ if holds => {
+                    self.values.retain(|earlier| earlier.key != *key);
+                    self.values.push(value);
+                }
+                _ => self.ignored.push(value),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_flags(&mut self, flags: &Flags) -> Result<(), Failure> {
+        if let Some(mode) = flags.mode {
+            self.mode = (mode, Source::new("flag --permission-mode"));
+        }
+        for text in &flags.allow {
+            self.rules.push(self.rule(text, Effect::Allow, &Source::new("flag --allow"))?);
+        }
+        for text in &flags.deny {
+            self.rules.push(self.rule(text, Effect::Deny, &Source::new("flag --deny"))?);
+        }
+        Ok(())
+    }
+
+    fn rule(&self, text: &str, effect: Effect, source: &Source) -> Result<Rule, Failure> {
+        Rule::parse(text, effect, source.clone(), &self.folder, self.home.as_deref()).map_err(|error| {
+            Failure::usage(format!("{source}: {error}")).hint("docs/permissions.md has the grammar")
+        })
+    }
+}
+
+/// The tools that a list names, without the rules in it.
+pub fn tools(list: &[String]) -> Vec<String> {
+    split(list).into_iter().filter(|text| !text.contains('(')).collect()
+}
+
+/// Splits at commas outside parentheses.
+fn split(list: &[String]) -> Vec<String> {
+    let mut out = Vec::new();
+    for text in list {
+        let (mut depth, mut part) = (0_usize, String::new());
+        for letter in text.chars() {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                ',' if depth == 0 => {
+                    out.push(std::mem::take(&mut part));
+                    continue;
+                }
+                _ => {}
+            }
+            part.push(letter);
+        }
+        out.push(part);
+    }
+    out.iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
+}
+
+const PROJECT: &str = ".antefix/settings.toml";
+const LOCAL: &str = ".antefix/settings.local.toml";
+const MODE: &str = "permissions.mode";
+const ALLOW: &str = "permissions.allow";
+const DENY: &str = "permissions.deny";

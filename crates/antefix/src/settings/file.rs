@@ -1,0 +1,91 @@
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use antefix_tools::permission::Source;
+
+use super::{ALLOW, DENY, MODE};
+use crate::failure::Failure;
+
+/// One file of settings, read strictly: what is not known is an error, since a rule that is misspelt would not hold.
+#[derive(Debug)]
+pub(super) struct File {
+    path: PathBuf,
+    pub(super) source: Source,
+    /// Empty if there is no file.
+    pub(super) text: String,
+    /// Names and values, one for each rule of a list.
+    pub(super) values: Vec<(&'static str, String)>,
+}
+
+impl File {
+    pub(super) fn read(path: &Path, layer: &str) -> Result<Self, Failure> {
+        let text = Self::text(path)
+            .map_err(|error| Failure::usage(format!("`{}` cannot be read: {error}", path.display())))?;
+        let source = Source::new(&format!("{layer} {}", path.display()));
+        let mut file = Self { path: path.to_owned(), source, text, values: Vec::new() };
+        let table: toml::Table =
+            file.text.parse().map_err(|error: toml::de::Error| file.wrong(error.message()))?;
+        for (name, value) in &table {
+            match name.as_str() {
+                "model" => file.set("model", value)?,
+                "base_url" => file.set("base_url", value)?,
+                "key_helper" => file.set("key_helper", value)?,
+                "permissions" => file.permissions(value)?,
+                _ => return Err(file.wrong(&format!("`{name}` is no setting"))),
+            }
+        }
+        Ok(file)
+    }
+
+    /// What stands in a file; nothing if there is none.
+    pub(super) fn text(path: &Path) -> std::io::Result<String> {
+        let file = match std::fs::metadata(path).and_then(|metadata| {
+            if metadata.is_file() {
+                std::fs::File::open(path)
+            } else {
+                Err(std::io::Error::other("it is no file"))
+            }
+        }) {
+            Ok(file) => file,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(String::new());
+            }
+            Err(error) => return Err(error),
+        };
+        let mut text = String::new();
+        file.take(LARGEST + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > LARGEST { Err(std::io::Error::other("it is too large")) } else { Ok(text) }
+    }
+
+    pub(super) fn wrong(&self, what: &str) -> Failure {
+        Failure::usage(format!("`{}`: {what}", self.path.display()))
+            .hint("docs/permissions.md lists the settings")
+    }
+
+    fn permissions(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let table = value.as_table().ok_or_else(|| self.wrong("`permissions` is no table"))?;
+        for (name, value) in table {
+            match name.as_str() {
+                "mode" => self.set(MODE, value)?,
+                "allow" => self.rules(ALLOW, value)?,
+                "deny" => self.rules(DENY, value)?,
+                _ => return Err(self.wrong(&format!("`permissions.{name}` is no setting"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, key: &'static str, value: &toml::Value) -> Result<(), Failure> {
+        let text = value.as_str().ok_or_else(|| self.wrong(&format!("`{key}` is no text")))?;
+        self.values.push((key, text.to_owned()));
+        Ok(())
+    }
+
+    fn rules(&mut self, key: &'static str, value: &toml::Value) -> Result<(), Failure> {
+        let list = value.as_array().ok_or_else(|| self.wrong(&format!("`{key}` is no list")))?;
+        list.iter().try_for_each(|rule| self.set(key, rule))
+    }
+}
+
+/// Bytes of a file of settings.
+const LARGEST: u64 = 1 << 20;

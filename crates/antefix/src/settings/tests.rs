@@ -1,0 +1,173 @@
+use super::remember::with_rules;
+use super::*;
+
+/// A folder with settings, and a user with a home of their own.
+struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(project: &str, user: &str) -> Self {
+        let place = Self { root: tempfile::tempdir().unwrap() };
+        for folder in ["work/.antefix", "config", "state"] {
+            std::fs::create_dir_all(place.root.path().join(folder)).unwrap();
+        }
+        place.write("work/.antefix/settings.toml", project);
+        place.write("config/settings.toml", user);
+        place
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.root.path().join(name), text).unwrap();
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.root.path().join("work").canonicalize().unwrap()
+    }
+
+    fn environment(&self) -> Environment {
+        let path = |name| Some(self.root.path().join(name));
+        Environment {
+            state: path("state"),
+            config: path("config"),
+            home: path("home"),
+            ..Environment::empty()
+        }
+    }
+
+    fn read(&self, flags: &Flags) -> Settings {
+        Settings::read(&self.folder(), &self.environment(), flags).unwrap()
+    }
+}
+
+/// Each value that holds, in one line.
+fn held(settings: &Settings) -> String {
+    let mut out = vec![settings.mode.0.name().to_owned()];
+    out.extend(settings.rules.iter().map(|rule| format!("{:?} {}", rule.effect(), rule.text())));
+    out.extend(settings.values.iter().map(|value| format!("{}={}", value.key, value.text)));
+    out.join("; ")
+}
+
+/// The table in docs/permissions.md: what project files may set, row by row.
+#[test]
+fn what_project_files_may_set() {
+    let trusted = Flags { trust: true, ..Flags::default() };
+    for (row, text, before, after) in [
+        ("deny rules", "[permissions]\ndeny = [\"bash(rm)\"]", "ask; Deny bash(rm)", "ask; Deny bash(rm)"),
+        ("a stricter mode", "[permissions]\nmode = \"read-only\"", "read-only", "read-only"),
+        ("a looser mode", "[permissions]\nmode = \"full\"", "ask", "full"),
+        ("allow rules", "[permissions]\nallow = [\"bash(ls:*)\"]", "ask", "ask; Allow bash(ls:*)"),
+        ("the model", "model = \"m\"", "ask", "ask; model=m"),
+        ("the base URL", "base_url = \"http://x\"", "ask", "ask; base_url=http://x"),
+        ("the key helper", "key_helper = \"x\"", "ask", "ask; key_helper=x"),
+    ] {
+        for name in ["settings.toml", "settings.local.toml"] {
+            let place = Place::new("", "");
+            place.write(&format!("work/.antefix/{name}"), text);
+            let settings = place.read(&Flags::default());
+            assert_eq!(held(&settings), before, "{row}, not trusted");
+            assert_eq!(settings.ignored.is_empty(), before == after, "{row}: what does not hold is told");
+            assert_eq!(held(&place.read(&trusted)), after, "{row}, trusted");
+        }
+    }
+}
+
+#[test]
+fn settings_that_are_not_understood_are_errors() {
+    for text in [
+        "hooks = []",
+        "mcp = {}",
+        "sandbox = \"off\"",
+        "[permissions]\ndney = []",
+        "[permissions]\nmode = \"yes\"",
+        "[permissions]\nallow = \"bash\"",
+        "[permissions]\ndeny = [\"bash(\"]",
+        "model = 1",
+        "x",
+        "permissions = 1",
+    ] {
+        let place = Place::new(text, "");
+        assert!(Settings::read(&place.folder(), &place.environment(), &Flags::default()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn later_layers_win_and_say_so() {
+    let place = Place::new(
+        "model = \"project\"\n[permissions]\nmode = \"accept-edits\"\ndeny = [\"bash(a)\"]",
+        "model = \"user\"\nbase_url = \"u\"\n[permissions]\nmode = \"read-only\"\nallow = [\"bash(b)\"]",
+    );
+    place.write("work/.antefix/settings.local.toml", "model = \"local\"");
+    let flags =
+        Flags { allow: vec!["edit(src/**)".into()], deny: vec!["bash(c)".into()], trust: true, mode: None };
+    let settings = place.read(&flags);
+    assert_eq!(
+        held(&settings),
+        "accept-edits; Allow bash(b); Deny bash(a); Allow edit(src/**); Deny bash(c); base_url=u; model=local"
+    );
+    let source =
+        |value: Option<&Value>| value.unwrap().source.to_string().split(' ').next().unwrap().to_owned();
+    let of = |key| source(settings.values.iter().find(|value| value.key == key));
+    assert_eq!([of("base_url"), of("model")], ["user", "local"]);
+    assert!(settings.mode.1.to_string().starts_with("project settings"));
+    let flags = Flags { mode: Some(Mode::Full), ..Flags::default() };
+    assert_eq!(place.read(&flags).mode, (Mode::Full, Source::new("flag --permission-mode")));
+}
+
+#[test]
+fn trust_ends_when_the_settings_change() {
+    let place = Place::new("[permissions]\nallow = [\"bash(ls:*)\"]", "");
+    let read = || place.read(&Flags::default()).trust;
+    assert_eq!(read(), Trust::Unknown);
+    place.read(&Flags::default()).store_trust(&place.environment()).unwrap();
+    assert_eq!(read(), Trust::Stored);
+    place.write("work/.antefix/settings.toml", "[permissions]\nallow = [\"bash\"]");
+    assert_eq!(read(), Trust::Changed);
+    place.write("work/.antefix/settings.toml", "[permissions]\nallow = [\"bash(ls:*)\"]");
+    place.write("work/.antefix/settings.local.toml", "model = \"m\"");
+    assert_eq!(read(), Trust::Changed);
+}
+
+#[test]
+fn what_is_remembered_holds_in_the_next_run_and_keeps_the_trust() {
+    let place = Place::new("", "");
+    let rules = ["bash(cargo build)".to_owned()];
+    let state = place.environment().state;
+    assert_eq!(place.read(&Flags::default()).remember(&rules, state.as_deref()), Ok(false));
+    place.read(&Flags::default()).store_trust(&place.environment()).unwrap();
+    assert_eq!(place.read(&Flags::default()).remember(&rules, state.as_deref()), Ok(true));
+    let settings = place.read(&Flags::default());
+    assert_eq!((settings.trust, held(&settings).as_str()), (Trust::Stored, "ask; Allow bash(cargo build)"));
+    place.write("work/.antefix/settings.toml", "model = \"m\"");
+    assert_eq!(settings.remember(&["edit(a/b)".to_owned()], state.as_deref()), Ok(true));
+    assert_eq!(
+        place.read(&Flags::default()).trust,
+        Trust::Changed,
+        "a change by others is not trusted with ours"
+    );
+}
+
+#[test]
+fn rules_are_added_to_what_stands_there() {
+    let rules = ["bash(a 'b\"')".to_owned()];
+    for (before, after) in [
+        ("", "[permissions]\nallow = [\"bash(a 'b\\\"')\"]\n"),
+        ("model = \"m\" # why\n", "model = \"m\" # why\n\n[permissions]\nallow = [\"bash(a 'b\\\"')\"]\n"),
+        ("[permissions]\nmode = \"ask\"\n", "[permissions]\nallow = [\"bash(a 'b\\\"')\"]\nmode = \"ask\"\n"),
+        (
+            "[permissions]\nallow = [\n  \"x\", # y\n]\n",
+            "[permissions]\nallow = [\"bash(a 'b\\\"')\", \n  \"x\", # y\n]\n",
+        ),
+        ("[permissions]\nallow = []\n", "[permissions]\nallow = [\"bash(a 'b\\\"')\"]\n"),
+    ] {
+        assert_eq!(with_rules(before, &rules).as_deref(), Some(after));
+    }
+    assert_eq!(with_rules("permissions = { allow = [\"x\"] }", &rules), None);
+}
+
+#[test]
+fn lists_are_split_outside_parentheses() {
+    let list = ["read,bash(a b)".to_owned(), "edit({a,b}/**), grep".to_owned()];
+    assert_eq!(split(&list), ["read", "bash(a b)", "edit({a,b}/**)", "grep"]);
+    assert_eq!(tools(&list), ["read", "grep"]);
+}
