@@ -347,11 +347,7 @@ fn no_line_that_is_allowed_runs_a_denied_program() {
         assert!(tried < 2_000_000, "only {run} lines were allowed");
         let line = if random.below(2) == 0 { mutated(&mut random) } else { garbage(&mut random) };
         let is_allowed = word(&shell(&full, &line)) == "allow" || word(&shell(&rules, &line)) == "allow";
-        if is_allowed
-            && line.len() > 3
-            && line.contains(['$', '`', '(', '<', 'f', '\'', '"'])
-            && is_tame(&line)
-        {
+        if is_allowed && line.contains("forbidden") && is_tame(&line) {
             assert!(!place.runs_forbidden(&line), "try {tried}: {line:?}");
             run += 1;
         }
