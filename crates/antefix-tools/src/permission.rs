@@ -207,8 +207,10 @@ impl Policy {
     /// A file that a search of a folder would read although a rule denies it; or the first rule, where the folder
     /// holds too much to look.
     fn denied_below(&self, tool: &str, folder: &Path) -> Option<(&Rule, PathBuf)> {
-        let rules: Vec<&Rule> =
-            self.rules_of(Effect::Deny).filter(|rule| matches!(rule.pattern, Pattern::Path(_))).collect();
+        let is_about = |rule: &&Rule| {
+            matches!(rule.pattern, Pattern::Path(_)) && (rule.tool == tool || rule.tool == "read")
+        };
+        let rules: Vec<&Rule> = self.rules_of(Effect::Deny).filter(is_about).collect();
         let first = *rules.first()?;
         if !folder.is_dir() {
             return None;
