@@ -53,6 +53,7 @@ mod position;
 mod segment;
 mod spelling;
 mod tree;
+pub mod verdict;
 
 pub use chain::{Chain, Link, View};
 pub use difference::{Change, Class, Difference, Side, difference, first_difference};

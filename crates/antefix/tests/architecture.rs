@@ -9,10 +9,12 @@ use std::process::Command;
 use antefix_wire::json::{Body, Node};
 
 /// What each crate uses of the others, tests aside. A new edge is a decision: change it here with a reason.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("antefix-wire", &[]),
     ("antefix-models", &[]),
     ("antefix-prefix", &["antefix-wire", "antefix-models"]),
+    // It prices what the verdict finds.
+    ("antefix-ledger", &["antefix-wire", "antefix-models", "antefix-prefix"]),
     ("antefix-sim", &["antefix-wire", "antefix-models"]),
     ("antefix-session", &["antefix-wire", "antefix-models", "antefix-prefix"]),
     // The capture format is JSON; the server puts the simulator behind a socket.
@@ -28,6 +30,7 @@ const EDGES: [(&str, &[&str]); 9] = [
             "antefix-wire",
             "antefix-models",
             "antefix-prefix",
+            "antefix-ledger",
             "antefix-sim",
             "antefix-session",
             "antefix-http",

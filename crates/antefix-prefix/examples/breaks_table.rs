@@ -1,0 +1,5 @@
+//! Prints `docs/breaks.md`.
+
+fn main() {
+    print!("{}", antefix_prefix::verdict::breaks_table());
+}

@@ -1,0 +1,165 @@
+//! Which request extends which: by what they have in common, never by arrival.
+
+use super::prompt::Item;
+use super::recognise::is_injected;
+use super::{Observation, Prompt};
+
+/// Requests grouped into conversations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lineage {
+    /// For each request the one that it should extend.
+    pub parents: Vec<Option<usize>>,
+    /// The conversations, each with its requests in order.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// Finds for each request the one that it should extend. The longest common conversation decides, then the hints,
+/// then the later one; a request whose user asks something else starts a conversation of its own, however much of
+/// tools and system it shares.
+pub fn lineages(observations: &[Observation<'_>]) -> Lineage {
+    let features: Vec<Option<Features>> =
+        observations.iter().map(|one| one.prompt.map(Features::of)).collect();
+    let mut out = Lineage::default();
+    let mut group_of: Vec<usize> = Vec::new();
+    for (index, observation) in observations.iter().enumerate() {
+        let parent = parent(observations, &features, index, observation);
+        let known = parent.and_then(|parent| group_of.get(parent).copied());
+        let group = known.unwrap_or(out.groups.len());
+        if known.is_none() {
+            out.groups.push(Vec::new());
+        }
+        if let Some(members) = out.groups.get_mut(group) {
+            members.push(index);
+        }
+        group_of.push(group);
+        out.parents.push(parent);
+    }
+    out
+}
+
+fn parent(
+    observations: &[Observation<'_>],
+    features: &[Option<Features>],
+    index: usize,
+    later: &Observation<'_>,
+) -> Option<usize> {
+    let new = features.get(index)?.as_ref()?;
+    let from = index.saturating_sub(WINDOW);
+    let candidates = observations.iter().enumerate().take(index).skip(from).filter_map(|(at, earlier)| {
+        let old = features.get(at)?.as_ref()?;
+        let hints = agreement(earlier, later)?;
+        let common = old.said.iter().zip(&new.said).take_while(|(left, right)| left == right).count();
+        let shared = shared(&old.said, &new.said);
+        old.leads_to(new, common, shared, hints)
+            .then_some(((common, common == old.said.len(), shared, hints, at), at))
+    });
+    candidates.max_by_key(|(score, _)| *score).map(|(_, at)| at)
+}
+
+/// What is compared of a request.
+struct Features {
+    /// Fingerprints of what was said, in order.
+    said: Vec<u64>,
+    /// Fingerprints of tools and system.
+    head: Vec<u64>,
+    tool_names: Vec<String>,
+    system: String,
+    /// What the user said in the first message; the question comes last.
+    asked: Vec<String>,
+    /// It is one message, whatever the client adds to it.
+    is_opening: bool,
+}
+
+impl Features {
+    fn of(prompt: &Prompt<'_>) -> Self {
+        let texts = prompt.system.iter().filter_map(|item| item.text().map(|text| text.into_owned()));
+        let opening = prompt.turns.first();
+        let texts_of_opening = opening.into_iter().flat_map(|turn| &turn.items).filter_map(Item::text);
+        let asked =
+            texts_of_opening.filter(|text| !is_injected(text)).map(|text| text.into_owned()).collect();
+        Self {
+            said: prompt.said().map(Item::fingerprint).collect(),
+            head: prompt.tools.iter().chain(&prompt.system).map(Item::fingerprint).collect(),
+            tool_names: prompt.tools.iter().map(|tool| tool.name.to_string()).collect(),
+            system: texts.collect::<Vec<_>>().join("\n"),
+            asked,
+            is_opening: prompt
+                .turns
+                .iter()
+                .filter(|turn| turn.role != antefix_wire::anthropic::Role::System)
+                .count()
+                <= 1,
+        }
+    }
+
+    /// Whether `later` goes on with this conversation, as sent or changed.
+    fn leads_to(&self, later: &Self, common: usize, shared: usize, hints: usize) -> bool {
+        if !self.has_like_head(later) {
+            return false;
+        }
+        let question = self.asked.last();
+        let asks_the_same = question.is_some_and(|question| {
+            later.asked.contains(question) || later.asked.last().is_some_and(|other| is_like(question, other))
+        });
+        let extends = common == self.said.len() && common > 0;
+        let holds_question = self.asked.is_empty() && shared > 0;
+        let most = shared * 2 >= self.said.len() && shared >= 3;
+        let told = hints >= 2 && (!later.is_opening || self.said.len() > 1);
+        extends
+            || (asks_the_same && (shared > 0 || common > 0 || !later.is_opening))
+            || holds_question
+            || most
+            || told
+    }
+
+    /// Whether tools and system could be those of one conversation.
+    fn has_like_head(&self, later: &Self) -> bool {
+        let empty = |one: &Self| one.head.is_empty();
+        (empty(self) && empty(later))
+            || shared(&self.head, &later.head) > 0
+            || self.tool_names.iter().any(|name| later.tool_names.contains(name))
+            || is_like(&self.system, &later.system)
+    }
+}
+
+/// Number of hints that both know and that agree; `None` if the agents are known to differ.
+fn agreement(earlier: &Observation<'_>, later: &Observation<'_>) -> Option<usize> {
+    let same = |left: &Option<String>, right: &Option<String>| left.is_some() && left == right;
+    match (&earlier.agent, &later.agent) {
+        (Some(left), Some(right)) if left != right => None,
+        (Some(_), None) | (None, Some(_)) if same(&earlier.session, &later.session) => None,
+        _ => Some(
+            usize::from(same(&earlier.session, &later.session)) * 2
+                + usize::from(same(&earlier.agent, &later.agent)),
+        ),
+    }
+}
+
+/// How many fingerprints of `old` are in `new`, each counted.
+fn shared(old: &[u64], new: &[u64]) -> usize {
+    let mut left = new.to_vec();
+    left.sort_unstable();
+    let mut count = 0;
+    let mut sorted = old.to_vec();
+    sorted.sort_unstable();
+    let mut rest = left.into_iter().peekable();
+    for print in sorted {
+        while rest.next_if(|other| *other < print).is_some() {}
+        count += usize::from(rest.next_if_eq(&print).is_some());
+    }
+    count
+}
+
+/// Whether two texts agree at their ends for at least half of the shorter one.
+fn is_like(left: &str, right: &str) -> bool {
+    let shorter = left.len().min(right.len());
+    if shorter == 0 {
+        return false;
+    }
+    let front = left.bytes().zip(right.bytes()).take_while(|(one, two)| one == two).count();
+    let back = left.bytes().rev().zip(right.bytes().rev()).take_while(|(one, two)| one == two).count();
+    (front + back).min(shorter) * 2 >= shorter && front + back >= 8
+}
+
+/// How many requests back a conversation is looked for.
+const WINDOW: usize = 128;

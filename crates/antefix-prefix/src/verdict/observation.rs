@@ -1,0 +1,113 @@
+//! What is known of one request.
+
+use antefix_models::{Counts, Rules, Tokens, Ttl};
+
+use super::Prompt;
+
+/// A moment in milliseconds since the Unix epoch, or of whatever clock all requests share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(pub i64);
+
+/// What is known of one request and its answer. All but the rules may be missing.
+#[derive(Clone, Debug)]
+pub struct Observation<'a> {
+    /// What went to the provider.
+    pub prompt: Option<&'a Prompt<'a>>,
+    /// What the client sent, where a gateway stands between.
+    pub client: Option<&'a Prompt<'a>>,
+    /// The rules of the model on its platform.
+    pub rules: Rules,
+    /// What was billed.
+    pub usage: Option<Counts>,
+    /// When the request left.
+    pub started_at: Option<Millis>,
+    /// When the first byte of the answer came.
+    pub first_byte_at: Option<Millis>,
+    /// The lifetime of its entries, where it is known from elsewhere than its markers.
+    pub ttl: Option<Ttl>,
+    /// The process that sent it.
+    pub process: Option<String>,
+    /// The client's session.
+    pub session: Option<String>,
+    /// The agent within the session.
+    pub agent: Option<String>,
+    /// The account or key.
+    pub account: Option<String>,
+    /// The provider behind a router.
+    pub provider: Option<String>,
+    /// The region.
+    pub region: Option<String>,
+    /// The set of beta features, as sent in a header.
+    pub betas: Option<String>,
+    /// A digest of the prompt's prefix that someone else took.
+    pub prefix: Option<String>,
+    /// The server's reason for a miss, as it names it.
+    pub server_reason: Option<String>,
+}
+
+impl<'a> Observation<'a> {
+    /// An observation of which only the rules are known.
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            prompt: None,
+            client: None,
+            rules,
+            usage: None,
+            started_at: None,
+            first_byte_at: None,
+            ttl: None,
+            process: None,
+            session: None,
+            agent: None,
+            account: None,
+            provider: None,
+            region: None,
+            betas: None,
+            prefix: None,
+            server_reason: None,
+        }
+    }
+
+    /// The same with a body.
+    pub fn with_prompt(self, prompt: &'a Prompt<'a>) -> Self {
+        Self { prompt: Some(prompt), ..self }
+    }
+
+    /// Tokens that were in the cache when the answer was over, as far as the provider tells. `None` where it told
+    /// nothing of a cache: no usage, or a provider whose counts are all 0.
+    pub(super) fn cached(&self) -> Option<Tokens> {
+        let usage = self.usage?;
+        let told = usage.read + usage.write_5m + usage.write_1h;
+        if self.is_implicit() && usage.write_5m.is_zero() && usage.write_1h.is_zero() {
+            // Such providers keep what they have read and do not count it as written.
+            return Some(usage.prompt());
+        }
+        (!told.is_zero()).then_some(told)
+    }
+
+    pub(super) fn is_implicit(&self) -> bool {
+        self.prompt.is_some_and(|prompt| prompt.dialect.is_implicit())
+    }
+
+    /// How long what this request wrote or read lives; `None` where the provider promises nothing.
+    pub(super) fn lifetime(&self) -> Option<Ttl> {
+        if self.ttl.is_some() {
+            return self.ttl;
+        }
+        if self.is_implicit() {
+            return None;
+        }
+        let written = self.usage.map(|usage| (usage.write_5m.is_zero(), usage.write_1h.is_zero()));
+        match written {
+            Some((false, true)) => return Some(Ttl::FiveMinutes),
+            Some((true, false)) => return Some(Ttl::OneHour),
+            _ => {}
+        }
+        let prompt = self.prompt?;
+        let last = prompt.automatic.or_else(|| prompt.items().filter_map(|item| item.marker).last())?;
+        Some(match last {
+            antefix_wire::anthropic::Ttl::FiveMinutes => Ttl::FiveMinutes,
+            antefix_wire::anthropic::Ttl::OneHour => Ttl::OneHour,
+        })
+    }
+}
