@@ -30,6 +30,8 @@ pub enum Command {
     Sim(SimArgs),
     /// Show the first difference between two request bodies
     Diff(DiffArgs),
+    /// Say why a prompt cache broke: what changed, where, who did it, what it cost, and what to do
+    Explain(ExplainArgs),
     /// Show the positions of a request body and where cache markers belong
     Plan(PlanArgs),
     /// Check what antefix needs and say what is missing
@@ -210,6 +212,17 @@ pub struct DiffArgs {
     pub earlier: PathBuf,
     /// The later body
     pub later: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `antefix explain`
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Two or more request bodies, or one folder of captures, case file, or session
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

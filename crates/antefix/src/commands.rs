@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod diff;
 pub mod doctor;
+pub mod explain;
 pub mod plan;
 pub mod run;
 pub mod sessions;

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => commands::verify::verify(&args, &environment),
         Command::Sim(args) => commands::sim::sim(&args),
         Command::Diff(args) => commands::diff::diff(&args, &environment),
+        Command::Explain(args) => commands::explain::explain(&args, &environment),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args, &environment),
     };

@@ -1,0 +1,25 @@
+//! `antefix explain`: why a prompt cache broke, from request bodies, a capture, a session or a case file.
+
+mod case;
+mod render;
+mod report;
+mod source;
+
+use std::process::ExitCode;
+
+use crate::cli::ExplainArgs;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::out::say;
+
+/// `antefix explain`
+pub fn explain(args: &ExplainArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let source = source::open(&args.inputs, environment)?;
+    let report = report::report(&source)?;
+    if args.json {
+        say!("{}", render::json(&report));
+    } else {
+        render::print(&report, environment.colour && std::io::IsTerminal::is_terminal(&std::io::stdout()));
+    }
+    Ok(ExitCode::from(u8::from(report.is_broken())))
+}

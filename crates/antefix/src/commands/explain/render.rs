@@ -1,0 +1,183 @@
+//! How a report is written: JSON for programs, sentences for people.
+
+use antefix_prefix::verdict::{Evidence, Finding, Kind, Severity, Value};
+use antefix_wire::json::write_string;
+
+use super::report::{Found, Report};
+use crate::out::say;
+use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::text::grouped;
+
+/// The report as JSON.
+pub fn json(report: &Report) -> String {
+    let mut object = Object::new();
+    object.number("schema_version", SCHEMA_VERSION).number("requests", report.requests as u64);
+    let numbers = |group: &Vec<usize>| array(group.iter().map(ToString::to_string));
+    object.raw("lineages", &array(report.lineages.iter().map(numbers)));
+    for (name, found) in
+        [("breaks", &report.breaks), ("faults", &report.faults), ("usage_findings", &report.usage)]
+    {
+        object.raw(name, &array(found.iter().map(one)));
+    }
+    object.raw("notes", &array(report.notes.iter().map(|note| quoted(note))));
+    object.close()
+}
+
+fn one(found: &Found) -> String {
+    let Found { between, finding, usd } = found;
+    let row = finding.kind.row();
+    let mut object = Object::new();
+    object.raw("between", &format!("[{},{}]", between.0, between.1)).text("kind", finding.kind.id());
+    if let Some(word) = usage_word(finding.kind) {
+        object.text("verdict", word);
+    }
+    object.text("path", &finding.path).raw("offset", &or_null(finding.offset));
+    object.text("party", finding.party.word()).text("severity", finding.severity.word());
+    object.text("root_cause", &finding.root_cause).text("confidence", finding.confidence.word());
+    object.raw("tokens_rewritten", &or_null(finding.rewritten));
+    object.text("tokens", if finding.exact { "exact" } else { "estimated" });
+    object.raw("usd", &usd.map_or_else(|| "null".to_owned(), |usd| quoted(&usd.usd())));
+    let mut repair = Object::new();
+    let text = |text: Option<&str>| text.map_or_else(|| "null".to_owned(), quoted);
+    repair.raw("agent", &text(row.agent)).raw("gateway", &text(row.gateway)).boolean("safe", row.safe);
+    object.raw("repair", &repair.close()).raw("evidence", &evidence(&finding.evidence));
+    object.raw("server_reason", &text(finding.server_reason.as_deref()));
+    object.raw("agrees", &or_null(finding.agrees));
+    object.text("sentence", row.sentence);
+    object.close()
+}
+
+/// The short word for what usage alone says.
+const fn usage_word(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::PinnedFloor => Some("pinned_floor"),
+        Kind::ProviderSuspected => Some("provider_suspected"),
+        Kind::TtlExpired => Some("ttl_expired"),
+        Kind::TtlDowngraded => Some("ttl_downgraded"),
+        Kind::ColdFanout => Some("cold_fanout"),
+        Kind::Unexplained => Some("unexplained"),
+        Kind::DuplicateLines => Some("duplicate_lines"),
+        Kind::Convention => Some("convention"),
+        _ => None,
+    }
+}
+
+fn evidence(evidence: &Evidence) -> String {
+    let mut object = Object::new();
+    for (name, known) in evidence.iter() {
+        object.raw(name, &value(known));
+    }
+    object.close()
+}
+
+fn value(known: &Value) -> String {
+    match known {
+        Value::Text(text) => quoted(text),
+        Value::Number(number) => number.to_string(),
+        Value::Flag(flag) => flag.to_string(),
+        Value::List(texts) => array(texts.iter().map(|text| quoted(text))),
+        Value::Share(share) => format!("{}.{:04}", share / 10_000, share % 10_000),
+        Value::Group(members) => {
+            let mut object = Object::new();
+            for (name, inner) in members {
+                object.raw(name, &value(inner));
+            }
+            object.close()
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = Vec::new();
+    write_string(&mut out, text);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn or_null<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "null".to_owned(), |value| value.to_string())
+}
+
+/// Prints the report for people.
+pub fn print(report: &Report, colour: bool) {
+    let conversations = report.lineages.len();
+    if conversations > 1 {
+        say!("{} requests in {conversations} conversations", report.requests);
+    } else {
+        say!("{} requests", report.requests);
+    }
+    for found in report.breaks.iter().chain(&report.faults).chain(&report.usage) {
+        say!();
+        print_one(found, colour);
+    }
+    if report.breaks.is_empty() && report.faults.is_empty() && report.usage.is_empty() {
+        say!();
+        say!("✓ no break: each request extends the one it goes on from, or branches off");
+    }
+    for note in &report.notes {
+        say!("  {note}");
+    }
+}
+
+fn print_one(found: &Found, colour: bool) {
+    let paint = |code: &str, text: &str| {
+        if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    };
+    let finding = &found.finding;
+    let sign = match finding.severity {
+        Severity::Fault => "✗",
+        Severity::Expected => "•",
+        Severity::Info => "i",
+    };
+    let (from, to) = found.between;
+    let place = if from == to { format!("request {to}") } else { format!("request {from} → {to}") };
+    say!("{sign} {place}: {}", paint("1", finding.kind.row().sentence));
+    if let Some(line) = overruled(finding) {
+        say!("  {line}");
+    }
+    if !finding.path.is_empty() {
+        let offset =
+            finding.offset.map_or_else(String::new, |offset| format!(" at byte {offset} of the value"));
+        say!("  where: {}{offset}", finding.path);
+    }
+    if let Some(text) = &finding.earlier {
+        say!("  {}", paint("31", &format!("- {}", text.replace('\n', "⏎"))));
+    }
+    if let Some(text) = &finding.later {
+        say!("  {}", paint("32", &format!("+ {}", text.replace('\n', "⏎"))));
+    }
+    if let Some(Value::Text(source)) = finding.evidence.get("source") {
+        say!("  it is a: {source}");
+    }
+    say!("  kind: {}; by: {}; {}", finding.kind.id(), finding.party.word(), finding.confidence.word());
+    print_cost(found);
+    let row = finding.kind.row();
+    let repair =
+        if finding.party.word() == "gateway" { row.gateway.or(row.agent) } else { row.agent.or(row.gateway) };
+    if let Some(repair) = repair.filter(|_| finding.severity == Severity::Fault) {
+        say!("  repair: {repair}");
+    }
+    if let Some(reason) = &finding.server_reason {
+        let agrees = match finding.agrees {
+            Some(true) => ", which says the same",
+            Some(false) => ", which DISAGREES with this",
+            None => "",
+        };
+        say!("  the server says: {reason}{agrees}");
+    }
+}
+
+fn overruled(finding: &Finding) -> Option<String> {
+    let ttl = finding.root_cause.strip_prefix("ttl_expired_").filter(|_| finding.kind != Kind::TtlExpired)?;
+    Some(format!("It cost nothing: the cache had expired ({ttl}) before this request left."))
+}
+
+fn print_cost(found: &Found) {
+    let Some(tokens) = found.finding.rewritten else {
+        return;
+    };
+    let count = if found.finding.exact { "" } else { "about " };
+    let cost = found
+        .usd
+        .map_or_else(|| "price unknown".to_owned(), |usd| format!("{usd:.4} more than reading them"));
+    say!("  cost: {count}{} input tokens paid for again ({cost})", grouped(tokens.0));
+}

@@ -1,0 +1,193 @@
+//! Judges what was read and prices what was found.
+
+use antefix_ledger::{Entry, Row, Totals, dedupe, rewritten_counts, waste};
+use antefix_models::{Modifiers, Money, price};
+use antefix_prefix::verdict::{
+    Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, judge, judge_alone, lineages,
+    series,
+};
+use antefix_wire::json::Body;
+
+use super::source::{Known, Source};
+use crate::failure::Failure;
+
+/// What `explain` says.
+#[derive(Default)]
+pub struct Report {
+    pub requests: usize,
+    pub lineages: Vec<Vec<usize>>,
+    pub breaks: Vec<Found>,
+    pub faults: Vec<Found>,
+    pub usage: Vec<Found>,
+    pub notes: Vec<String>,
+}
+
+/// A finding with where it is and what it cost.
+pub struct Found {
+    pub between: (usize, usize),
+    pub finding: Finding,
+    pub usd: Option<Money>,
+}
+
+impl Report {
+    /// Whether anything was lost that should not have been.
+    pub fn is_broken(&self) -> bool {
+        let is_fault = |found: &Found| found.finding.severity == Severity::Fault;
+        !self.breaks.is_empty() || self.faults.iter().any(is_fault) || self.usage.iter().any(is_fault)
+    }
+}
+
+/// Judges all requests of `source`.
+///
+/// # Errors
+/// If a body is no request.
+pub fn report(source: &Source) -> Result<Report, Failure> {
+    let both = source
+        .requests
+        .iter()
+        .map(|known| Ok((prompt(known.body.as_ref())?, prompt(known.client.as_ref())?)));
+    let prompts: Vec<(Option<Prompt<'_>>, Option<Prompt<'_>>)> = both.collect::<Result<_, Failure>>()?;
+    let observations: Vec<Observation<'_>> = source
+        .requests
+        .iter()
+        .zip(&prompts)
+        .map(|(known, (body, client))| observe(known, body.as_ref(), client.as_ref()))
+        .collect();
+    let mut report =
+        Report { requests: observations.len(), notes: source.notes.clone(), ..Report::default() };
+    if observations.iter().any(|one| one.prompt.is_some()) {
+        judge_bodies(source, &observations, &mut report);
+    } else if !observations.is_empty() {
+        report.lineages = vec![(0..observations.len()).collect()];
+        for (between, finding) in series(&observations) {
+            report.usage.push(priced(source, between, finding));
+        }
+    }
+    ledger(source, &mut report);
+    Ok(report)
+}
+
+fn prompt(body: Option<&Body>) -> Result<Option<Prompt<'_>>, Failure> {
+    body.map(|body| Prompt::read(body.root()).map_err(Failure::usage)).transpose()
+}
+
+fn observe<'a>(
+    known: &'a Known,
+    body: Option<&'a Prompt<'a>>,
+    client: Option<&'a Prompt<'a>>,
+) -> Observation<'a> {
+    let hints = &known.hints;
+    Observation {
+        prompt: body,
+        client,
+        usage: known.usage.map(|row| row.counts),
+        started_at: known.started_at,
+        first_byte_at: known.first_byte_at,
+        ttl: known.ttl,
+        process: hints.process.clone(),
+        session: hints.session.clone(),
+        agent: hints.agent.clone(),
+        account: hints.account.clone(),
+        provider: hints.provider.clone(),
+        region: hints.region.clone(),
+        betas: hints.betas.clone(),
+        prefix: hints.prefix.clone(),
+        server_reason: hints.server_reason.clone(),
+        ..Observation::new(known.rules.clone())
+    }
+}
+
+fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut Report) {
+    let Lineage { parents, groups } = lineages(observations);
+    report.lineages = groups;
+    let mut said_alone: Vec<Kind> = Vec::new();
+    for (index, (later, parent)) in observations.iter().zip(&parents).enumerate() {
+        for finding in judge_alone(later) {
+            // A layout stays as it is; once is enough.
+            if !said_alone.contains(&finding.kind) {
+                said_alone.push(finding.kind);
+                report.faults.push(priced(source, (index, index), finding));
+            }
+        }
+        let Some((parent, earlier)) = parent.and_then(|parent| Some((parent, observations.get(parent)?)))
+        else {
+            continue;
+        };
+        let verdict = judge(earlier, later);
+        let between = (parent, index);
+        report.breaks.extend(verdict.breaks.into_iter().map(|finding| priced(source, between, finding)));
+        report.faults.extend(verdict.faults.into_iter().map(|finding| priced(source, between, finding)));
+        let notes = verdict.notes.into_iter().map(|note| format!("requests {parent} → {index}: {note}"));
+        report.notes.extend(notes);
+    }
+}
+
+/// Prices a finding: rewritten tokens × (as billed − read).
+fn priced(source: &Source, between: (usize, usize), finding: Finding) -> Found {
+    let later = source.requests.get(between.1);
+    let usd = finding.rewritten.zip(later).and_then(|(tokens, known)| {
+        let counts = known.usage?.counts;
+        let day = known.day().or_else(today)?;
+        let prices = price(known.platform, &known.model, day, Modifiers::default(), counts.prompt())?;
+        Some(waste(&prices, &rewritten_counts(&counts, tokens)))
+    });
+    Found { between, finding, usd }
+}
+
+fn today() -> Option<jiff::civil::Date> {
+    let now = i64::try_from(antefix_runtime::clock::now().0).ok()?;
+    Some(jiff::Timestamp::from_millisecond(now).ok()?.to_zoned(jiff::tz::TimeZone::UTC).date())
+}
+
+/// What the book-keeping had to put right.
+fn ledger(source: &Source, report: &mut Report) {
+    if !source.lines.is_empty() {
+        let kept = dedupe(source.lines.iter().cloned());
+        report.requests = kept.entries.len();
+        let rows: Vec<Row> = kept.entries.iter().map(|entry| entry.row).collect();
+        let naive: Vec<Row> = source.lines.iter().map(|entry: &Entry| entry.row).collect();
+        if kept.repeats > 0 {
+            let mut evidence = Evidence::default();
+            evidence.note("requests", rows.len()).note("lines", naive.len());
+            evidence.note("totals", totals(&rows)).note("naive_totals", totals(&naive));
+            evidence.note(
+                "rule",
+                "group by (message.id, requestId); keep the line with the greatest output_tokens, whole",
+            );
+            report.usage.push(noted(Kind::DuplicateLines, evidence));
+        }
+    }
+    if let Some(first) = source.rows.first() {
+        let mut evidence = Evidence::default();
+        let counts = first.counts;
+        let canonical = vec![
+            ("uncached", counts.uncached.0.into()),
+            ("read", counts.read.0.into()),
+            ("write", (counts.write_5m + counts.write_1h).0.into()),
+            ("output", counts.output.0.into()),
+            ("prompt_total", counts.prompt().0.into()),
+        ];
+        evidence.note("canonical", Value::Group(canonical));
+        evidence.note("all_rows_equal", source.rows.iter().all(|row| row.counts == counts));
+        if let Some(share) = first.read_share() {
+            evidence.note("hit_ratio", Value::Share(share));
+        }
+        report.requests = source.rows.len();
+        report.usage.push(noted(Kind::Convention, evidence));
+    }
+}
+
+fn noted(kind: Kind, evidence: Evidence) -> Found {
+    let finding = Finding::of_usage(kind, evidence);
+    Found { between: (0, 0), finding, usd: None }
+}
+
+fn totals(rows: &[Row]) -> Value {
+    let counts = Totals::of(rows).counts;
+    Value::Group(vec![
+        ("input_tokens", counts.uncached.0.into()),
+        ("cache_read_input_tokens", counts.read.0.into()),
+        ("cache_creation_input_tokens", (counts.write_5m + counts.write_1h).0.into()),
+        ("output_tokens", counts.output.0.into()),
+    ])
+}

@@ -1,0 +1,189 @@
+//! What is explained, read from disk.
+
+use std::path::{Path, PathBuf};
+
+use antefix_ledger::{Convention, Entry, Row};
+use antefix_models::{Platform, Rules, Ttl, rules};
+use antefix_prefix::Marker;
+use antefix_prefix::verdict::Millis;
+use antefix_runtime::transcript::read;
+use antefix_session::conversation::Conversation;
+use antefix_session::record::Record;
+use antefix_wire::json::{Body, Node};
+use jiff::civil::Date;
+
+use super::case;
+use crate::commands::diff::body;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::folders;
+
+/// All that is known, one entry for each request.
+#[derive(Default)]
+pub struct Source {
+    pub requests: Vec<Known>,
+    /// Lines of a transcript that report usage.
+    pub lines: Vec<Entry>,
+    /// Usage of one prompt as several vendors report it.
+    pub rows: Vec<Row>,
+    pub notes: Vec<String>,
+}
+
+/// What is known of one request.
+pub struct Known {
+    pub body: Option<Body>,
+    /// What the client sent, where a gateway stands between.
+    pub client: Option<Body>,
+    pub platform: Platform,
+    pub model: String,
+    pub rules: Rules,
+    pub usage: Option<Row>,
+    pub started_at: Option<Millis>,
+    pub first_byte_at: Option<Millis>,
+    pub ttl: Option<Ttl>,
+    pub hints: Hints,
+}
+
+/// What else a client or a gateway said of a request.
+#[derive(Default)]
+pub struct Hints {
+    pub process: Option<String>,
+    pub session: Option<String>,
+    pub agent: Option<String>,
+    pub account: Option<String>,
+    pub provider: Option<String>,
+    pub region: Option<String>,
+    pub betas: Option<String>,
+    pub prefix: Option<String>,
+    pub server_reason: Option<String>,
+}
+
+impl Known {
+    /// A request of which the body alone is known, or not even that.
+    pub fn new(body: Option<Body>, platform: Platform) -> Self {
+        let named = body.as_ref().and_then(|body| body.root().get("model").and_then(Node::str));
+        let model = named.map(|name| name.into_owned()).unwrap_or_default();
+        Self {
+            rules: rules(platform, &model),
+            body,
+            client: None,
+            platform,
+            model,
+            usage: None,
+            started_at: None,
+            first_byte_at: None,
+            ttl: None,
+            hints: Hints::default(),
+        }
+    }
+
+    /// The day on which it was sent.
+    pub fn day(&self) -> Option<Date> {
+        let at = jiff::Timestamp::from_millisecond(self.started_at?.0).ok()?;
+        Some(at.to_zoned(jiff::tz::TimeZone::UTC).date())
+    }
+}
+
+/// Reads what was named.
+///
+/// # Errors
+/// If it is none of a case file, bodies, a capture directory, or a session.
+pub fn open(inputs: &[PathBuf], environment: &Environment) -> Result<Source, Failure> {
+    match inputs {
+        [one] if one.is_dir() => captures(one),
+        [one] if one.is_file() => {
+            let found = body(one)?;
+            if found
+                .root()
+                .get("input")
+                .is_some_and(|input| input.get("requests").is_some() || case::is_case(found.root()))
+            {
+                return case::read(found.root());
+            }
+            Err(Failure::usage(format!("`{}` is one request; two or more can be compared", one.display())))
+        }
+        [one] => session(&one.to_string_lossy(), environment),
+        many => {
+            let known = |path: &PathBuf| body(path).map(|body| Known::new(Some(body), Platform::Anthropic));
+            let requests = many.iter().map(known).collect::<Result<_, _>>()?;
+            Ok(Source { requests, ..Source::default() })
+        }
+    }
+}
+
+/// A folder of `NNNNNN.body.json` and `NNNNNN.meta.json`.
+fn captures(folder: &Path) -> Result<Source, Failure> {
+    let name = folder.display();
+    let read = std::fs::read_dir(folder)
+        .map_err(|error| Failure::usage(format!("cannot read `{name}`: {error}")))?;
+    let mut paths: Vec<PathBuf> = read.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(".body.json"));
+    paths.sort();
+    if paths.is_empty() {
+        return Err(Failure::usage(format!("`{name}` holds no captured requests"))
+            .hint("a capture has files such as 000001.body.json; `--capture DIR` writes them"));
+    }
+    let requests = paths.iter().map(|path| captured(path)).collect::<Result<_, _>>()?;
+    Ok(Source { requests, ..Source::default() })
+}
+
+fn captured(path: &Path) -> Result<Known, Failure> {
+    let mut known = Known::new(Some(body(path)?), Platform::Anthropic);
+    let meta = PathBuf::from(path.to_string_lossy().replace(".body.json", ".meta.json"));
+    if meta.is_file() {
+        let meta = body(&meta)?;
+        let meta = meta.root();
+        let at =
+            |key: &str| meta.get(key).and_then(Node::u64).and_then(|at| i64::try_from(at).ok()).map(Millis);
+        known.started_at = at("at_ms");
+        known.first_byte_at = at("first_byte_at_ms");
+        known.usage = usage(meta.get("usage"));
+        let betas = meta.get("headers").and_then(|headers| headers.get("anthropic-beta"));
+        known.hints.betas = betas.and_then(Node::str).map(|text| text.into_owned());
+    }
+    Ok(known)
+}
+
+/// Reads a usage object, whatever its convention; `None` for `null` and what is no object.
+pub fn usage(node: Option<Node<'_>>) -> Option<Row> {
+    let node = node.filter(|node| node.kind() == antefix_wire::json::Kind::Object)?;
+    Some(Row::read(node, Convention::detect(node)))
+}
+
+/// The requests of a session, rebuilt from its transcript.
+fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
+    let sessions = folders::sessions(environment)?;
+    let id = folders::find(&sessions, Some(asked), &folders::working_folder(None)?)?;
+    let (header, entries) = read(&sessions.inspect(&id)?.transcript)?;
+    let mut conversation = Conversation::new(header);
+    let mut source = Source::default();
+    let mut attempts = Vec::new();
+    let mut platform = Platform::Anthropic;
+    for entry in &entries {
+        match &entry.record {
+            Record::Lane(lane) => platform = lane.platform,
+            Record::Attempt(attempt) => {
+                let markers =
+                    attempt.markers.iter().map(|(at, ttl)| Marker { position: *at as usize, ttl: *ttl });
+                let composed = conversation.compose(&markers.collect::<Vec<_>>()).map_err(Failure::failed)?;
+                let parsed = Body::parse(composed.chunks.concat()).map_err(Failure::failed)?;
+                let mut known = Known::new(Some(parsed), platform);
+                known.started_at = i64::try_from(entry.at.0).ok().map(Millis);
+                attempts.push(attempt.attempt);
+                source.requests.push(known);
+            }
+            Record::Outcome(outcome) => {
+                let at = attempts.iter().rposition(|attempt| *attempt == outcome.attempt);
+                if let Some(known) = at.and_then(|at| source.requests.get_mut(at)) {
+                    known.first_byte_at =
+                        outcome.first_byte.and_then(|at| i64::try_from(at.0).ok()).map(Millis);
+                    let raw = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
+                    known.usage = raw.as_ref().and_then(|raw| usage(Some(raw.root())));
+                }
+            }
+            _ => {}
+        }
+        conversation.apply(entry).map_err(Failure::failed)?;
+    }
+    Ok(source)
+}
