@@ -121,7 +121,7 @@ impl Screen {
             bar(&counts, 10),
             efficiency(&counts),
             short(counts.prompt().0),
-            short(counts.write_5m.0 + counts.write_1h.0),
+            short((counts.write_5m + counts.write_1h).0),
             dollars(report.cost),
             dollars(report.total_cost),
         );

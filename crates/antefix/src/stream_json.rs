@@ -114,7 +114,7 @@ fn write_report(object: &mut Object, report: &RequestReport) {
 
 /// Writes tokens by billing category and the share read.
 pub fn write_counts(object: &mut Object, counts: &Counts) {
-    object.number("read", counts.read.0).number("written", counts.write_5m.0 + counts.write_1h.0);
+    object.number("read", counts.read.0).number("written", (counts.write_5m + counts.write_1h).0);
     object.number("uncached", counts.uncached.0).number("output", counts.output.0);
     let permille = efficiency_permille(counts).unwrap_or(0);
     object.raw("efficiency", &format!("{}.{:03}", permille / 1000, permille % 1000));

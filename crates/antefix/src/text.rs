@@ -6,11 +6,11 @@ use antefix_session::event::efficiency_permille;
 /// A number in at most five places, rounded: 950, 9,950, 12.3k, 507k, 1.25M.
 pub fn short(number: u64) -> String {
     let scaled = |unit: u64, letter: char| {
-        let tenths = (number + unit / 20) / (unit / 10);
+        let tenths = number.saturating_add(unit / 20) / (unit / 10);
         if tenths < 1000 {
             format!("{}.{}{letter}", tenths / 10, tenths % 10)
         } else {
-            format!("{}{letter}", (number + unit / 2) / unit)
+            format!("{}{letter}", number.saturating_add(unit / 2) / unit)
         }
     };
     match number {
@@ -46,8 +46,10 @@ pub fn bar(counts: &Counts, width: u64) -> String {
     if total == 0 {
         return "·".repeat(width as usize);
     }
-    let written = counts.write_5m.0 + counts.write_1h.0;
-    let cells = |tokens: u64| ((tokens * width + total / 2) / total).max(u64::from(tokens > 0));
+    let written = (counts.write_5m + counts.write_1h).0;
+    let (wide, all) = (u128::from(width), u128::from(total));
+    let share = |tokens: u64| (u128::from(tokens) * wide + all / 2) / all;
+    let cells = |tokens: u64| u64::try_from(share(tokens)).unwrap_or(width).max(u64::from(tokens > 0));
     let uncached = cells(counts.uncached.0).min(width);
     let written = cells(written).min(width - uncached);
     let read = width - written - uncached;
@@ -78,6 +80,7 @@ mod tests {
             (999_999, "1.0M", "999,999"),
             (1_250_000, "1.3M", "1,250,000"),
             (2_000_000_000, "2.0G", "2,000,000,000"),
+            (u64::MAX, "18446744073G", "18,446,744,073,709,551,615"),
         ] {
             assert_eq!((short(number).as_str(), grouped(number).as_str()), (short_form, grouped_form));
         }
@@ -94,6 +97,7 @@ mod tests {
             (999, 1, 0, "█████████▓"),
             (1, 999, 1, "█▓▓▓▓▓▓▓▓░"),
             (1, 0, 999, "█░░░░░░░░░"),
+            (u64::MAX, u64::MAX, 0, "█▓▓▓▓▓▓▓▓▓"),
         ] {
             let counts = Counts {
                 read: Tokens(read),

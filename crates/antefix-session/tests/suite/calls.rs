@@ -163,6 +163,21 @@ fn a_call_whose_input_cannot_be_read_is_lost() {
     }
 }
 
+/// An input that the output limit cut off is no mistake of the model's: its call is left out and nothing is answered.
+#[test]
+fn a_call_that_a_limit_cut_off_is_left_out() {
+    let limits =
+        [("max_tokens", EndReason::MaxTokens), ("model_context_window_exceeded", EndReason::WindowExceeded)];
+    for (stop, end) in limits {
+        let (mut stage, calls) =
+            running(stream(&call(0, r#""id":"toolu_1","name":"read""#, r#"{"a":"#), stop));
+        assert!(calls.is_empty() && stage.session.conversation().results().is_empty());
+        assert_eq!(stage.ends, [end]);
+        stage.prompt("Next.");
+        assert!(!text(&stage.sent.last().unwrap().stripped).contains("toolu_1"));
+    }
+}
+
 /// Ids that another call had, or that the API's pattern does not take, made every later request fail.
 #[test]
 fn a_call_has_an_id_that_no_request_may_hold() {

@@ -140,7 +140,7 @@ fn show(conversation: &Conversation, json: bool) {
             relation_word(record.relation),
             grouped(record.bytes),
             grouped(spend.counts.read.0),
-            grouped(spend.counts.write_5m.0 + spend.counts.write_1h.0),
+            grouped((spend.counts.write_5m + spend.counts.write_1h).0),
             grouped(spend.counts.uncached.0),
             efficiency(&spend.counts),
             spend.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}")),

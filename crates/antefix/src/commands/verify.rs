@@ -74,19 +74,29 @@ fn print_text(id: &str, report: &Report, notes: &[String]) {
     }
     if report.is_ok() {
         say!(
-            "✓ session {id}: {} of {} request bodies rebuilt byte for byte ({} bytes); {} extend, {} branch as planned{}",
+            "✓ session {id}: {} of {} request bodies rebuilt byte for byte ({} bytes); {}",
             grouped(report.requests),
             grouped(report.requests),
             short(report.bytes),
-            report.extends,
-            report.branches,
-            if report.allowed > 0 {
-                format!(", {} let through by --allow-break", report.allowed)
-            } else {
-                String::new()
-            },
+            relations(report),
         );
     }
+}
+
+/// How the requests relate to those before them, in words; what is not there is left out.
+pub fn relations(report: &Report) -> String {
+    let parts = [
+        (report.first, "first"),
+        (report.extends, "extend what was sent before"),
+        (report.branches, "branch as planned"),
+        (report.allowed, "let through by --allow-break"),
+    ];
+    let parts: Vec<_> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(*count)))
+        .collect();
+    if parts.is_empty() { "nothing was sent yet".to_owned() } else { parts.join(", ") }
 }
 
 /// The report as JSON.
@@ -96,6 +106,7 @@ pub fn render_json(id: &str, report: &Report, notes: &[String]) -> String {
     object
         .number("requests", report.requests)
         .number("bytes", report.bytes)
+        .number("first", report.first)
         .number("extends", report.extends);
     object.number("branches", report.branches).number("allowed", report.allowed);
     let findings = report.findings.iter().map(|finding| {

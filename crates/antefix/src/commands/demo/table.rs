@@ -3,6 +3,7 @@ use antefix_session::conversation::{Attempt, Conversation};
 use antefix_session::spend::{date, spend};
 use antefix_session::verify::Report;
 
+use crate::commands::verify::relations;
 use crate::out::say;
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money, write_counts};
 use crate::text::{bar, efficiency, grouped};
@@ -76,9 +77,10 @@ pub fn print(session: &str, conversation: &Conversation, report: &Report, colour
     summary(&rows);
     if report.is_ok() {
         say!(
-            "verify: {} of {} request bodies rebuilt byte for byte, each extending what was sent before",
+            "verify: {} of {} request bodies rebuilt byte for byte; {}",
             report.requests,
-            report.requests
+            report.requests,
+            relations(report)
         );
     }
     for finding in &report.findings {
@@ -92,7 +94,7 @@ fn line(n: &str, process: &str, counts: &Counts, cost: Option<Money>, broken: Op
         "{n:>5} {process:>4}  {:<10} {:>7} {:>7} {:>8} {:>6}  {:>7}  {:>9}  {:>9}",
         bar(counts, 10),
         grouped(counts.read.0),
-        grouped(counts.write_5m.0 + counts.write_1h.0),
+        grouped((counts.write_5m + counts.write_1h).0),
         grouped(counts.uncached.0),
         grouped(counts.output.0),
         efficiency(counts),
