@@ -37,7 +37,7 @@ impl Capture {
                 name.to_str().and_then(|name| name.split('.').next()).and_then(|text| text.parse().ok());
             highest = highest.max(number.unwrap_or(0));
         }
-        Ok(Self { folder: folder.to_owned(), next: AtomicU64::new(highest + 1) })
+        Ok(Self { folder: folder.to_owned(), next: AtomicU64::new(u64::saturating_add(highest, 1)) })
     }
 
     /// Writes a request's body, given in pieces, and gives it its number.

@@ -36,10 +36,11 @@ impl Meter {
     pub fn charge(&mut self, organization: &str, paid: &Outcome, output: u64, now: Millis) {
         let used = self.at(organization, now);
         used.input += paid.uncached + paid.write_5m + paid.write_1h;
-        used.output += output;
-        let units = paid.uncached + paid.write_5m * 5 / 4 + paid.write_1h * 2 + paid.read / 10 + output * 5;
-        used.five_hours_units += units;
-        used.week_units += units;
+        used.output = used.output.saturating_add(output);
+        let units = paid.uncached + paid.write_5m * 5 / 4 + paid.write_1h * 2 + paid.read / 10;
+        let units = units.saturating_add(output.saturating_mul(5));
+        used.five_hours_units = used.five_hours_units.saturating_add(units);
+        used.week_units = used.week_units.saturating_add(units);
     }
 
     /// The headers of a response.
@@ -54,7 +55,11 @@ impl Meter {
         let reset = timestamp(used.minute.end(MINUTE));
         let rows = [
             ("requests", limits.requests, used.requests),
-            ("tokens", limits.input_tokens + limits.output_tokens, used.input + used.output),
+            (
+                "tokens",
+                limits.input_tokens.saturating_add(limits.output_tokens),
+                used.input.saturating_add(used.output),
+            ),
             ("input-tokens", limits.input_tokens, used.input),
             ("output-tokens", limits.output_tokens, used.output),
         ];

@@ -19,7 +19,7 @@ use crate::{Access, BoxFuture, Context, Definition, Failure, Fields, Output, Pro
 use capture::Capture;
 use group::Group;
 
-pub use launch::{SECRET_NAMES, SECRET_SUFFIXES};
+pub use launch::{SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES};
 
 /// `bash`: runs a shell command in the workspace, with standard input closed.
 ///

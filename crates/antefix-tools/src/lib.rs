@@ -27,7 +27,7 @@ mod regular;
 mod tool;
 
 pub use base64::encode as base64_encode;
-pub use bash::{Bash, SECRET_NAMES, SECRET_SUFFIXES};
+pub use bash::{Bash, SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES};
 pub use cancellation::Cancellation;
 pub use context::{Context, Limits, Progress, ProgressKind};
 pub use definition::{Definition, DefinitionError};

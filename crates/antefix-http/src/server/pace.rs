@@ -129,7 +129,7 @@ fn rechunk(pieces: Vec<Piece>, size: Option<usize>) -> Vec<Piece> {
     let pieces = pieces.into_iter().filter(|piece| !piece.bytes.is_empty());
     let Some(size) = size.filter(|size| *size > 0) else { return pieces.collect() };
     let mut sliced = Vec::new();
-    let mut open = Vec::with_capacity(size);
+    let mut open = Vec::new();
     let mut last = Millis(0);
     for Piece { due, mut bytes } in pieces {
         last = due;

@@ -254,7 +254,7 @@ impl Simulator {
     /// The body in pieces, each with the time it is due.
     fn chunks(&self, answer: &Answer, request: &Request, reply: &Reply, first_byte: Millis) -> Vec<Chunk> {
         let speed = self.config.latency.tokens_per_second;
-        let generated = |tokens: u64| (tokens * 1_000).checked_div(speed).unwrap_or(0);
+        let generated = |tokens: u64| tokens.saturating_mul(1_000).checked_div(speed).unwrap_or(0);
         if !request.params.stream {
             let at = first_byte.after(Millis(generated(answer.usage.output)));
             return vec![Chunk { at, bytes: answer::message_body(answer).into_bytes() }];
@@ -263,8 +263,9 @@ impl Simulator {
         let events = answer::events(answer).into_iter().enumerate();
         events
             .map(|(index, event)| {
-                let at = first_byte.0 + generated(event.tokens) + delay * index as u64;
-                Chunk { at: Millis(at), bytes: event.bytes() }
+                let paused = delay.saturating_mul(index as u64);
+                let at = first_byte.after(Millis(generated(event.tokens))).after(Millis(paused));
+                Chunk { at, bytes: event.bytes() }
             })
             .collect()
     }

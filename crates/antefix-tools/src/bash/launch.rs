@@ -59,7 +59,9 @@ fn environment(context: &Context) -> impl Iterator<Item = (&OsString, &OsString)
 
 fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
-    SECRET_NAMES.contains(&name.as_str()) || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+    SECRET_NAMES.contains(&name.as_str())
+        || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        || SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
 /// The file of a program on the environment's `PATH`.
@@ -73,7 +75,10 @@ fn find(context: &Context, program: &str) -> Option<PathBuf> {
 pub const SECRET_NAMES: &[&str] = &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"];
 
 /// Ends of names of environment variables that commands never get; case does not matter.
-pub const SECRET_SUFFIXES: &[&str] = &["_API_KEY", "_TOKEN", "_SECRET"];
+pub const SECRET_SUFFIXES: &[&str] = &["_API_KEY", "_TOKEN", "_SECRET", "_PAT", "_CREDENTIALS", "_KEY_HELPER"];
+
+/// Parts of names of environment variables that commands never get; case does not matter.
+pub const SECRET_PARTS: &[&str] = &["PASSWORD", "PASSWD", "SECRET_ACCESS_KEY", "SECRET_KEY", "PRIVATE_KEY"];
 
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -85,6 +90,10 @@ mod tests {
     fn secrets_are_known_by_name() {
         for (name, expect) in [
             ("ANTHROPIC_API_KEY", true),
+            ("AWS_SECRET_ACCESS_KEY", true),
+            ("DB_PASSWORD", true),
+            ("GH_PAT", true),
+            ("ANTEFIX_API_KEY_HELPER", true),
             ("ANTHROPIC_AUTH_TOKEN", true),
             ("openai_api_key", true),
             ("GITHUB_TOKEN", true),
