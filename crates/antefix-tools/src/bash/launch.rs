@@ -75,7 +75,8 @@ fn find(context: &Context, program: &str) -> Option<PathBuf> {
 pub const SECRET_NAMES: &[&str] = &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"];
 
 /// Ends of names of environment variables that commands never get; case does not matter.
-pub const SECRET_SUFFIXES: &[&str] = &["_API_KEY", "_TOKEN", "_SECRET", "_PAT", "_CREDENTIALS", "_KEY_HELPER"];
+pub const SECRET_SUFFIXES: &[&str] =
+    &["_API_KEY", "_TOKEN", "_SECRET", "_PAT", "_CREDENTIALS", "_KEY_HELPER"];
 
 /// Parts of names of environment variables that commands never get; case does not matter.
 pub const SECRET_PARTS: &[&str] = &["PASSWORD", "PASSWD", "SECRET_ACCESS_KEY", "SECRET_KEY", "PRIVATE_KEY"];
