@@ -417,7 +417,7 @@ kinds! {
         safe: false,
         server: ["messages_changed"],
         sources: ["anomalyco/opencode#32515", "ranxianglei/opencode-acp#26", "Yeachan-Heo/gajae-code#508", "tetsuo-ai/agenc-core#2156", "vertesia/llumiverse#606"],
-        sentence: "Old tool results were emptied to save room while the cache was warm. That made the request dearer.",
+        sentence: "Old tool results were emptied to save room. While the cache is warm, that makes the request dearer, not cheaper.",
     },
     ToolInputKeyOrder "messages.tool_input_key_order" {
         segment: Messages, class: Fault, causes: [Gateway, Agent],

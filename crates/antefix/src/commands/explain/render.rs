@@ -168,7 +168,7 @@ fn print_one(found: &Found, colour: bool) {
 
 fn overruled(finding: &Finding) -> Option<String> {
     let ttl = finding.root_cause.strip_prefix("ttl_expired_").filter(|_| finding.kind != Kind::TtlExpired)?;
-    Some(format!("It cost nothing: the cache had expired ({ttl}) before this request left."))
+    Some(format!("It broke nothing: the cache had expired ({ttl}) before, so all had to be written anyway."))
 }
 
 fn print_cost(found: &Found) {
