@@ -188,6 +188,7 @@ async fn read_answer(
     }
     let mut parser = Parser::new();
     let mut assembler = Assembler::new();
+    let (mut finished, mut lost) = (false, false);
     let cut = loop {
         let chunk = tokio::select! {
             biased;
@@ -205,13 +206,18 @@ async fn read_answer(
             Err(error) => break Some(format!("the stream is malformed: {error}")),
         };
         let mut broken = None;
+        // An event without its data, in front of the message's end, may have held a part of it.
+        lost = !finished && parser.without_data() > 0;
         for event in &events {
             match assembler.event(event) {
-                Ok(deltas) => deltas.into_iter().for_each(&mut *on_delta),
+                Ok(deltas) => {
+                    finished |= deltas.contains(&Delta::Finished);
+                    deltas.into_iter().for_each(&mut *on_delta);
+                }
                 Err(error) => broken = Some(format!("the stream is malformed: {error}")),
             }
         }
-        if parser.without_data() > 0 {
+        if lost {
             broken = Some("the stream is malformed: an event came without its data".to_owned());
         }
         if broken.is_some() {
@@ -220,7 +226,7 @@ async fn read_answer(
     };
     let message = Box::new(assembler.finish());
     // What follows the end of the message is of no account.
-    let cut = cut.filter(|_| !message.complete);
+    let cut = cut.filter(|_| lost || !message.complete);
     ResponseEnd::Message { message, response: facts, cut }
 }
 

@@ -103,7 +103,7 @@ pub fn print(report: &Report, colour: bool) {
     if conversations > 1 {
         say!("{} requests in {conversations} conversations", report.requests);
     } else {
-        say!("{} requests", report.requests);
+        say!("{} request{}", report.requests, if report.requests == 1 { "" } else { "s" });
     }
     for found in report.breaks.iter().chain(&report.faults).chain(&report.usage) {
         say!();

@@ -104,7 +104,17 @@ pub fn open(inputs: &[PathBuf], environment: &Environment) -> Result<Source, Fai
         }
         [one] => session(&one.to_string_lossy(), environment),
         many => {
-            let known = |path: &PathBuf| body(path).map(|body| Known::new(Some(body), Platform::Anthropic));
+            let known = |path: &PathBuf| {
+                let body = body(path)?;
+                if body.root().get("messages").is_none() && body.root().get("input").is_none() {
+                    return Err(Failure::usage(format!("`{}` is not a request", path.display())));
+                }
+                if case::is_case(body.root()) {
+                    let text = format!("`{}` is a case file, and there are other inputs", path.display());
+                    return Err(Failure::usage(text).hint("explain one case file at a time"));
+                }
+                Ok(Known::new(Some(body), Platform::Anthropic))
+            };
             let requests = many.iter().map(known).collect::<Result<_, _>>()?;
             Ok(Source { requests, ..Source::default() })
         }
