@@ -12,6 +12,7 @@ from typing import Any
 
 import simulated
 from captured import BadInput, Request, Segment
+from rendered import rendered
 
 LOOKBACK = 20
 TTL_MS = {"5m": 300_000, "1h": 3_600_000}
@@ -23,6 +24,12 @@ MINIMUM = {
     4096: "opus-4-6 opus-4-5 haiku-4-5",
 }
 MINIMUM_OF = {name: least for least, names in MINIMUM.items() for name in names.split()}
+# Which turns keep their thinking (provider's page on extended thinking, 2026-11); of a model not named here, all.
+KEEPS = {
+    "all": "opus-4-8 opus-4-7 opus-4-6 opus-4-5 sonnet-4-6",
+    "last": "opus-4-1 opus-4 sonnet-4-5 sonnet-4 haiku",
+}
+KEEPS_OF = {name: turns for turns, names in KEEPS.items() for name in names.split()}
 
 
 def of_model(table: dict[str, Any], model: str) -> Any:
@@ -39,6 +46,8 @@ class Rules:
     collapse: bool = True  # a run of tool_use, and one of tool_result, is one position
     minimum: int | None = None  # None: by model
     lookback: int = LOOKBACK
+    thinking: str | None = None  # of which turns it is kept, `all` or `last`; None: by model
+    images: str = "presence"  # whether a prompt has an image is part of its messages' key; or `off`
 
     def least(self, model: str) -> int:
         """Shortest cached prefix in tokens."""
@@ -46,6 +55,10 @@ class Rules:
         if least is None:
             raise BadInput(f"the minimum of `{model}` is unknown; give --minimum")
         return least
+
+    def rendered(self, requests: Sequence[Request]) -> list[Request]:
+        """The requests as they are cached."""
+        return [rendered(one, self.thinking or of_model(KEEPS_OF, one.model) or "all", self.images) for one in requests]
 
 
 @dataclass
@@ -263,6 +276,7 @@ def bill(requests: Sequence[Request], rules: Rules, count: Counter | None = None
     """Bills a capture with the model and compares."""
     if not any(request.usage for request in requests):
         raise BadInput("no captured response has a usage")
+    requests = rules.rendered(requests)
     cache, sizes, known, bills = Cache(rules), Sizes(count, requests), dict[str, tuple[int, int]](), []
     for request in requests:
         prefixes = sizes.prefixes(request)

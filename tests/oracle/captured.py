@@ -152,6 +152,8 @@ class Segment:
     ttl: str | None = None  # of its marker
     element: int = 0  # the array element that holds it
     markable: bool = True
+    role: str = ""  # of its message
+    clears: bool = False  # its message is dropped once a user's follows
 
 
 @dataclass
@@ -168,6 +170,7 @@ class Request:
     segments: list[Segment]
     elements: list[tuple[str, bytes]] = field(default_factory=list)
     opens: bool = True  # no assistant turn yet
+    messages_key: str = ""  # what else the messages of a prompt must have in common
 
     @property
     def head(self) -> int:
@@ -188,7 +191,8 @@ class Request:
         """Cumulative digests: entry k stands for the first k segments in this lane."""
         links = [hashlib.sha256(repr(self.lane).encode()).hexdigest()]
         for segment in self.segments:
-            links.append(hashlib.sha256((links[-1] + segment.text).encode(errors="surrogatepass")).hexdigest())
+            key = self.messages_key if segment.section == "messages" else ""
+            links.append(hashlib.sha256((links[-1] + key + segment.text).encode(errors="surrogatepass")).hexdigest())
         return links
 
 
@@ -218,13 +222,14 @@ def read_source(raw: bytes) -> tuple[Any, str]:
 
 
 @functools.cache
-def split_message(raw: bytes) -> tuple[str, bool, list[bytes]]:
-    """Splits a message into what stands in front of its blocks, whether it has an array, and the blocks' source."""
+def split_message(raw: bytes) -> tuple[str, bool, list[bytes], bool]:
+    """Splits a message into what stands in front of its blocks, whether it has an array, the blocks' source, and whether it clears."""
     members = dict(member(part) for part in split(raw)[0])
     extra = block_text(Pairs((key, parse(value)) for key, value in members.items() if key not in ("role", "content")))
     content = members["content"]
     array = content.startswith(b"[")
-    return f"{parse(members['role'])}+{extra}", array, children(content) if array else [content]
+    clears = members.get("clear_at") == b'"next_user_message"'
+    return f"{parse(members['role'])}+{extra}", array, children(content) if array else [content], clears
 
 
 def read_block(pointer: str, section: str, raw: bytes, front: str, element: int, deferred: dict[str, str]) -> Segment:
@@ -242,13 +247,14 @@ def read_block(pointer: str, section: str, raw: bytes, front: str, element: int,
 
 def read_message(index: int, raw: bytes, element: int, deferred: dict[str, str]) -> Iterator[Segment]:
     """Reads a message; its first block also stands for where it begins and for its members besides role and content."""
-    start, array, blocks = split_message(raw)
+    start, array, blocks, clears = split_message(raw)
+    role = start.split("+", 1)[0]
     where = f"/messages/{index}/content"
     for number, block in enumerate(blocks):
-        front = start.split("+", 1)[0] if number else start
-        yield read_block(f"{where}/{number}" if array else where, "messages", block, front, element, deferred)
+        one = read_block(f"{where}/{number}" if array else where, "messages", block, role if number else start, element, deferred)
+        yield dataclasses.replace(one, role=role, clears=clears)
     if not blocks:
-        yield Segment(where, "messages", "empty", f"messages|{start}|", b"", None, element, False)
+        yield Segment(where, "messages", "empty", f"messages|{start}|", b"", None, element, False, role, clears)
 
 
 def read_body(raw: bytes) -> tuple[list[Segment], list[tuple[str, bytes]]]:

@@ -69,7 +69,7 @@ def report_extends(options: argparse.Namespace) -> Report:
 
 
 def rules(options: argparse.Namespace) -> Rules:
-    return Rules(options.collapse == "yes", options.minimum, options.lookback)
+    return Rules(options.collapse == "yes", options.minimum, options.lookback, options.thinking, options.images)
 
 
 def report_bill(options: argparse.Namespace) -> Report:
@@ -140,6 +140,8 @@ def arguments() -> argparse.ArgumentParser:
     model.add_argument("--collapse", choices=("yes", "no"), default="yes", help="a run of tool_use (tool_result) is one position")
     model.add_argument("--lookback", type=int, default=LOOKBACK, help="positions tested from a marker, itself included")
     model.add_argument("--minimum", type=int, help="shortest cached prefix in tokens (default: by model)")
+    model.add_argument("--thinking", choices=("all", "last"), help="of which turns it is kept (default: by model)")
+    model.add_argument("--images", choices=("presence", "off"), default="presence", help="what they add to the messages' key")
     model.add_argument(
         "--tokens", help="token rule: simulator, or bytes:R or chars:R, e.g. bytes:3.5+4,image:1500; without it sizes are solved from the reported totals"
     )

@@ -77,6 +77,7 @@ def perfect(requests: Sequence[Request], rules: Rules, price: Callable[[str, int
     A position is known by its *content* within its lane: text that is written again because something in front of it
     changed is waste, and a changed block costs itself alone. Expiry, lookback and concurrency are waste too.
     """
+    requests = rules.rendered(requests)
     sizes, seen, result = Sizes(count, requests), set[tuple[object, str, int]](), list[Ideal]()
     for request in requests:
         prefixes, usage = sizes.prefixes(request), Usage.of(request)

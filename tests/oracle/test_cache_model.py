@@ -36,6 +36,19 @@ def result(n: int) -> Body:
     return {"type": "tool_result", "tool_use_id": f"t{n}"}
 
 
+def said(at: int, usage: tuple[int, int, int, int], *messages: Body, **more: Any) -> Sent:
+    """A request of these messages at a time, and its bill."""
+    return Sent({"model": "claude-opus-5-5", "messages": list(messages)} | more, at, usage=usage)
+
+
+def message(role: str, *blocks: Body, **more: Any) -> Body:
+    return {"role": role, "content": list(blocks), **more}
+
+
+def marked(block: Body) -> Body:
+    return block | {"cache_control": {"type": "ephemeral"}}
+
+
 def size(*blocks: Body) -> int:
     return sum(len(compact({key: value for key, value in block.items() if key != "cache_control"})) for block in blocks)
 
@@ -60,6 +73,29 @@ FAN = size(*fan(25))
 M, H = 60_000, 3_600_000
 LIMIT = 5 * M
 THINKING = {"type": "thinking", "thinking": "x", "signature": "s"}
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+
+NOTE = message("system", one(8), clear_at="next_user_message")
+STEP = size(call(1), result(1))
+
+
+def two_turns(read: int, written: int, **more: Any) -> list[Sent]:
+    """A step with thinking, and what a user says after it: that is billed with these figures."""
+    step = message("assistant", THINKING, call(1))
+    last = size(THINKING) + STEP
+    return [
+        said(0, (0, 1000 + last, 0, 0), message("user", head()), step, message("user", marked(result(1))), **more),
+        said(10, (read, written, 0, 0), message("user", head(None)), step, message("user", result(1), one(1, "5m")), **more),
+    ]
+
+
+def pictured(usage: tuple[int, int, int, int]) -> list[Sent]:
+    """A first image in a prompt: that is billed with these figures."""
+    return [
+        said(0, (0, 1100, 0, 0), message("user", one(1, "5m")), system=[head()]),
+        said(10, usage, message("user", one(1), marked(IMAGE)), system=[head()]),
+    ]
+
 
 # name, rules, requests with the hand-made bill: read, write 5m, write 1h, input
 CASES: list[tuple[str, Rules, list[Sent]]] = [
@@ -259,6 +295,21 @@ CASES: list[tuple[str, Rules, list[Sent]]] = [
         Rules(),
         [ask(0, (0, 1000, 0, 25), head(None), {"type": "text", "text": ""}, cache_control={"type": "ephemeral"})],
     ),
+    (
+        "a note that is cleared once a user's message follows",
+        Rules(),
+        [
+            said(0, (0, 1000, 0, 100), message("user", head()), NOTE),
+            said(10, (1000, 0, 0, 200), message("user", head()), NOTE, message("assistant", one(1))),
+            said(20, (1000, 200, 0, 0), message("user", head()), NOTE, message("assistant", one(1)), message("user", one(2, "5m"))),
+        ],
+    ),
+    ("thinking of all turns is kept", Rules(thinking="all"), two_turns(1000 + size(THINKING) + STEP, 100)),
+    ("thinking of the last turn is kept", Rules(thinking="last"), two_turns(1000, STEP + 100)),
+    ("thinking kept by model, of the last turn", Rules(minimum=1), two_turns(1000, STEP + 100, model="claude-sonnet-4-5-20250929")),
+    ("thinking kept by model, of all turns", Rules(minimum=1), two_turns(1000 + size(THINKING) + STEP, 100, model="claude-opus-4-5")),
+    ("the first image changes the messages' key", Rules(), pictured((1000, 100 + size(IMAGE), 0, 0))),
+    ("an image is content alone", Rules(images="off"), pictured((1100, size(IMAGE), 0, 0))),
     (
         "string as block",
         Rules(),

@@ -7,55 +7,22 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "planned_vs_billed/captured.rs"]
+mod captured;
 #[path = "planned_vs_billed/conversation.rs"]
 mod conversation;
+#[path = "planned_vs_billed/setting.rs"]
+mod setting;
 
 use std::collections::BTreeMap;
 
-use antefix_models::{Collapse, Lookback, Minimum, Platform, Retention, Rules, Support, Tokens, Ttl, rules};
+use antefix_models::Ttl;
 use antefix_prefix::{Advance, CachePlan, Digest, Entry, PlanInput, PlanNote, Relation, effective, plan};
-use antefix_sim::{Billed, Binding, Config, Grey, HttpRequest, ImageRule, Millis, Script, Simulator};
+use antefix_sim::{Billed, HttpRequest, Millis, Simulator};
 
-use conversation::{Conversation, MODEL, Random, head, link, text_block};
-
-/// One set of rules, for the planner and for the provider.
-#[derive(Clone, Copy, Debug)]
-struct Setting {
-    /// What the planner is told.
-    told: Collapse,
-    /// What the provider does.
-    collapses: bool,
-    retention: Retention,
-    images: ImageRule,
-    grey: Grey,
-}
-
-impl Setting {
-    /// What the planner goes by. Its grey band is wider than the provider's: lengths are estimates.
-    fn rules(self) -> Rules {
-        Rules {
-            minimum: Minimum { below: Tokens(250), sure: Tokens(1_400), stated: Tokens(500) },
-            lookback: Lookback { positions: 20, collapse_runs: self.told },
-            thinking_retention: self.retention,
-            in_band_system: Support::Yes,
-            one_hour_ttl: Support::Yes,
-            ..rules(Platform::Anthropic, MODEL)
-        }
-    }
-
-    fn provider(self) -> Simulator {
-        let minimum = Minimum { below: Tokens(300), sure: Tokens(700), stated: Tokens(500) };
-        let config = Config {
-            rules: vec![(MODEL.to_owned(), Rules { minimum, ..self.rules() })],
-            collapse_runs: Some(self.collapses),
-            images: self.images,
-            grey: self.grey,
-            binding: Binding::Never,
-            ..Config::default()
-        };
-        Simulator::new(config, Script::default_script())
-    }
-}
+use captured::Captures;
+use conversation::{Conversation, Random, head, link, text_block};
+use setting::{Setting, settings};
 
 /// What the conversations of one setting share.
 struct World {
@@ -68,6 +35,7 @@ struct World {
     /// When an entry of a shared head was last read or written, and its class.
     heads: BTreeMap<Digest, (u64, Ttl)>,
     tally: Tally,
+    captures: Option<Captures>,
 }
 
 /// What happened, so that a test that meets nothing fails.
@@ -89,15 +57,16 @@ struct Tally {
 }
 
 impl World {
-    fn new(setting: Setting, seed: u64) -> Self {
+    fn new(setting: Setting, index: usize) -> Self {
         Self {
             setting,
             provider: setting.provider(),
-            random: Random(seed),
+            random: Random(0x9e37_79b9 + index as u64),
             now: 1_000_000,
             lengths: BTreeMap::new(),
             heads: BTreeMap::new(),
             tally: Tally::default(),
+            captures: Captures::from_environment(setting, index),
         }
     }
 
@@ -275,7 +244,7 @@ impl World {
         (plan, entries.doubtful, body)
     }
 
-    fn post(&mut self, body: &[u8]) -> Billed {
+    fn post(&mut self, talk: &Conversation, body: &[u8]) -> Billed {
         let headers = [
             ("x-api-key", "org/workspace/key"),
             ("anthropic-version", "2023-06-01"),
@@ -283,8 +252,12 @@ impl World {
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let request = HttpRequest { method: "POST", path: "/v1/messages", headers: &headers, body };
-        let response = self.provider.handle(&request, Millis(self.now * 1_000));
+        let now = Millis(self.now * 1_000);
+        let response = self.provider.handle(&request, now);
         assert_eq!(response.status, 200, "{}", String::from_utf8_lossy(&response.bytes()));
+        if let Some(captures) = &mut self.captures {
+            captures.add(talk.id, &request, now, &response.bytes());
+        }
         self.provider.log().last().unwrap().clone()
     }
 
@@ -293,7 +266,7 @@ impl World {
         let (plan, _, body) = self.prepare(talk);
         talk.tree.insert(&talk.chain, Advance::Head);
         if self.random.chance(50) {
-            let billed = self.post(&body);
+            let billed = self.post(talk, &body);
             if let Some(end) = plan.writes_to {
                 self.lengths.insert(link(talk, end), billed.total() - billed.uncached);
             }
@@ -306,7 +279,7 @@ impl World {
 
     fn send(&mut self, talk: &mut Conversation, advance: Advance) {
         let (plan, doubtful, body) = self.prepare(talk);
-        let billed = self.post(&body);
+        let billed = self.post(talk, &body);
         self.tally.requests += 1;
         talk.tree.insert(&talk.chain, advance);
         self.judge_read(talk, &plan, doubtful, &billed);
@@ -382,24 +355,10 @@ impl World {
     }
 }
 
-fn settings() -> Vec<Setting> {
-    let mut settings = Vec::new();
-    for (told, collapses) in
-        [(Collapse::Yes, true), (Collapse::No, false), (Collapse::Unknown, true), (Collapse::Unknown, false)]
-    {
-        for retention in [Retention::AllTurns, Retention::LastTurn] {
-            for (images, grey) in [(ImageRule::Presence, Grey::Stated), (ImageRule::Off, Grey::NotCached)] {
-                settings.push(Setting { told, collapses, retention, images, grey });
-            }
-        }
-    }
-    settings
-}
-
 #[test]
 fn what_is_planned_is_what_is_billed() {
     for (index, setting) in settings().into_iter().enumerate() {
-        let mut world = World::new(setting, 0x9e37_79b9 + index as u64);
+        let mut world = World::new(setting, index);
         for id in 0..140 {
             world.converse(id);
         }
