@@ -5,6 +5,10 @@
 
 #[path = "verdict/conversations.rs"]
 mod conversations;
+#[path = "verdict/every_kind.rs"]
+mod every_kind;
+#[path = "verdict/kinds.rs"]
+mod kinds;
 
 use antefix_models::{Platform, rules};
 use antefix_prefix::verdict::{Kind, Observation, Prompt, Verdict, judge, lineages};

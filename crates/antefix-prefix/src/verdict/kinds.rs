@@ -3,6 +3,8 @@
 //! One row each says where it strikes, who can cause it, how it is seen, whether it is a fault, what repairs it, and
 //! the public reports or provider's rules behind it. The table drives the code, `docs/breaks.md` and the tests. What
 //! fits no row is called `tools.changed`, `system.changed`, `messages.rewritten` or `unexplained`.
+//!
+//! It is long because it is one table: a row has twelve columns, and rows are added, not split over files.
 
 use super::{Party, Severity};
 
@@ -814,17 +816,6 @@ kinds! {
         server: [],
         sources: ["langfuse/langfuse#12306", "langfuse/langfuse#10592", "decolua/9router#2209", "getagentseal/codeburn#21", "zhangferry/tokendash#15", "BerriAI/litellm#40016"],
         sentence: "Vendors count the cached part inside or outside the input. The rows were brought to one form.",
-    },
-    Cumulative "ledger.cumulative" {
-        segment: Ledger, class: Info, causes: [Unknown],
-        pair: "",
-        usage: "counters that only grow are running totals",
-        agent: None,
-        gateway: None,
-        safe: false,
-        server: [],
-        sources: ["getagentseal/codeburn#21", "ccusage#1460"],
-        sentence: "The counters are running totals. Adding them up counts the same tokens again; the differences were taken.",
     },
     Unexplained "unexplained" {
         segment: Usage, class: Info, causes: [Unknown],

@@ -9,6 +9,7 @@
 mod bodies;
 mod case;
 mod ended;
+mod explain;
 mod kills;
 mod memory;
 mod official_rules;
