@@ -12,6 +12,7 @@ use std::fmt;
 /// | 1 tool, 2 system block, 3 block that does not open its message | the bytes without markers |
 /// | 4 block that opens its message | the message without its content's value and its own marker; the block |
 /// | 5 message without blocks | the message |
+/// | 6 message of Chat Completions, which is one position | the message |
 ///
 /// A prefix's is blake3 keyed with `antefix prefix chain link, ver 1` over the digest of the prefix one
 /// position shorter (32 zero bytes for the empty one) and that of the position.
@@ -67,6 +68,8 @@ pub(crate) enum Domain {
     Opening = 4,
     /// A message without blocks.
     Empty = 5,
+    /// A message of Chat Completions.
+    Chat = 6,
 }
 
 /// Takes the digest of fields given in pieces; the pieces of one field are hashed as if they stood together.

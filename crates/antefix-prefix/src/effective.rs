@@ -104,7 +104,7 @@ pub fn effective(segments: &[Segment], sent: usize, rules: &Rules) -> Effective 
 fn thinking_limit(old: &[Segment], rules: &Rules) -> Option<Limit> {
     // Thinking of earlier turns went when the user spoke last.
     let turn = old.iter().rposition(Segment::is_user_speech).map_or(0, |last| last + 1);
-    let at = turn + old.get(turn..)?.iter().position(Segment::is_thinking)?;
+    let at = turn + old.get(turn..)?.iter().position(|segment| segment.thinks)?;
     let certainty = if rules.known { Certainty::Documented } else { Certainty::Possible };
     Some(Limit { at, cause: Cause::ThinkingStripped, certainty, source: THINKING_SOURCE })
 }

@@ -4,7 +4,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | What does the provider read, in which order? | [`positions`], each with two digests: `wire` over the bytes, `normal` over the meaning |
+//! | What does the provider read, in which order? | [`positions`] ([`chat_positions`] for Chat Completions), each with two digests: `wire` over the bytes, `normal` over the meaning |
 //! | Are two prefixes equal? | [`Chain`]: equal links are equal prefixes |
 //! | Does a request extend what was sent in its lane? | [`Tree::relation`] |
 //! | Which lane does a request belong to? | [`pair`] |
@@ -62,7 +62,8 @@ pub use effective::{Cause, Certainty, Effective, Limit, effective};
 pub use lane::{Hints, Pairing, pair};
 pub use plan::{CachePlan, Marker, PlanInput, PlanNote, plan};
 pub use position::{
-    Place, Position, PositionKind, Section, message_positions, positions, system_position, tool_position,
+    Place, Position, PositionKind, Section, chat_message, chat_positions, message_positions, positions,
+    system_position, tool_position,
 };
 pub use segment::Segment;
 pub use tree::{Advance, Entries, Entry, Relation, Standing, Tree};

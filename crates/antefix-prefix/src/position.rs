@@ -1,5 +1,9 @@
 //! Positions: what a provider reads of a request, in its order.
 
+mod chat;
+
+pub use chat::{chat_message, chat_positions};
+
 use std::fmt;
 
 use antefix_wire::ByteRange;
@@ -45,7 +49,7 @@ pub enum Place {
     SystemText,
     /// `/system/I`
     System(usize),
-    /// `/messages/M`, a message without blocks.
+    /// `/messages/M`, a message without blocks, or one of Chat Completions.
     Message(usize),
     /// `/messages/M/content`, given as a string.
     MessageText(usize),
@@ -103,6 +107,8 @@ pub struct Position {
     pub clears: bool,
     /// It is an image, or a tool's result with one.
     pub image: bool,
+    /// It is a model's thinking, open or redacted, or a chat message that holds some.
+    pub thinks: bool,
 }
 
 impl Position {
@@ -180,6 +186,7 @@ impl Reader {
             marker: tool.cache_control.map(|marker| marker.ttl),
             clears: false,
             image: false,
+            thinks: false,
         })
     }
 
@@ -229,6 +236,7 @@ impl Reader {
             marker: None,
             clears: message.param("clear_at").is_some(),
             image: false,
+            thinks: false,
         }
     }
 
@@ -297,6 +305,7 @@ fn block_position(
         marker: block.cache_control.map(|marker| marker.ttl),
         clears: false,
         image: has_image(block),
+        thinks: matches!(block.kind, BlockKind::Thinking | BlockKind::RedactedThinking),
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Segment {
     pub clears: bool,
     /// It is an image, or a tool's result with one.
     pub image: bool,
+    /// It is a model's thinking, open or redacted, or a chat message that holds some.
+    pub thinks: bool,
     /// It names a deferred tool (`tool_reference`) whose definition is no longer the one first sent: the
     /// definition is rendered here, so the position is no longer what it was.
     pub reference_changed: bool,
@@ -38,13 +40,9 @@ impl Segment {
             markable: position.markable,
             clears: position.clears,
             image: position.image,
+            thinks: position.thinks,
             reference_changed: false,
         }
-    }
-
-    /// Whether it is thinking, open or redacted.
-    pub fn is_thinking(&self) -> bool {
-        matches!(self.kind, PositionKind::Block(BlockKind::Thinking | BlockKind::RedactedThinking))
     }
 
     /// Whether it is part of a user message, tool results included.

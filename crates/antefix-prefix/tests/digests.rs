@@ -260,6 +260,7 @@ fn one_position_in_full() {
         marker: Some(Ttl::OneHour),
         clears: false,
         image: false,
+        thinks: false,
     };
     assert_eq!(found[2], expect);
     assert_eq!(found.len(), 3);

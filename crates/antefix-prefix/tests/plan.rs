@@ -34,6 +34,7 @@ fn segment(letter: char) -> Segment {
         markable: !matches!(letter, 'h' | 'e' | 'x'),
         clears: letter == 'x',
         image: letter == 'i',
+        thinks: letter == 'h',
         reference_changed: letter == 'R',
     }
 }
