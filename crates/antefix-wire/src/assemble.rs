@@ -1,4 +1,7 @@
-//! A streamed Anthropic response, assembled into the JSON that is sent back in the next request.
+//! A streamed response, assembled into the JSON that is sent back in the next request.
+//!
+//! [`Assembler`] takes the stream of the Messages API, [`ChatAssembler`] that of Chat Completions; both give an
+//! [`Assembled`] and tell [`Delta`]s, so that what drives a session need not know which it was.
 //!
 //! The blocks come out as the server started them, member by member, with what the deltas streamed put in its
 //! place: text, thinking and its signature, a tool's input with its key order and the text of its numbers,
@@ -30,18 +33,24 @@
 //! ```
 
 mod block;
+mod bounds;
+mod chat;
 mod delta;
+mod stop;
 
 use std::collections::BTreeMap;
 
 pub use block::AssembledBlock;
+pub use chat::ChatAssembler;
 pub use delta::{AssembleError, Delta};
+pub use stop::StopReason;
 
 use crate::anthropic::BlockKind;
 use crate::json::{Body, Kind, Node};
 use crate::sse::Event;
 use crate::usage::{Usage, merge_json};
 use block::OpenBlock;
+use bounds::{MOST_BLOCKS, Taken, shortened};
 
 /// A message put together from its stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,9 +59,10 @@ pub struct Assembled {
     pub message_id: Option<String>,
     /// The model that answered; after a fallback, the one that took over last.
     pub model: Option<String>,
-    /// The blocks in the order they started.
+    /// The blocks in the order they started; of Chat Completions, in the order of the members they are sent back
+    /// as: reasoning, text, refusal, what is not known here, calls.
     pub blocks: Vec<AssembledBlock>,
-    /// Why the model stopped, as the API names it.
+    /// Why the model stopped, as the API names it; [`stop`](Self::stop) says it in the same terms for all APIs.
     pub stop_reason: Option<String>,
     /// The stop sequence that was generated.
     pub stop_sequence: Option<String>,
@@ -60,7 +70,7 @@ pub struct Assembled {
     pub usage: Usage,
     /// The usage object with the later counts in place, as JSON.
     pub usage_json: Option<Vec<u8>>,
-    /// `message_stop` was seen.
+    /// `message_stop` was seen; of Chat Completions, a `finish_reason`.
     pub complete: bool,
     /// The `type` and the message of an error event.
     pub error: Option<(String, String)>,
@@ -104,7 +114,13 @@ impl Assembled {
         assembler.finish()
     }
 
-    /// The blocks as one JSON array: the `content` of the assistant message to send back.
+    /// Why the model stopped, in terms that all APIs share.
+    pub fn stop(&self) -> Option<StopReason> {
+        self.stop_reason.as_deref().map(StopReason::named)
+    }
+
+    /// The blocks as one JSON array: the `content` of the assistant message to send back. Chat Completions has
+    /// another place for each kind, which [`assistant_message`](crate::openai::assistant_message) knows.
     pub fn content_json(&self) -> Vec<u8> {
         let mut out = vec![b'['];
         for (at, block) in self.blocks.iter().enumerate() {
@@ -118,7 +134,7 @@ impl Assembled {
     }
 }
 
-/// Takes the events of one response.
+/// Takes the events of one response of the Messages API.
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     started: bool,
@@ -126,8 +142,7 @@ pub struct Assembler {
     blocks: Vec<OpenBlock>,
     /// Where in `blocks` the server's indices stand.
     places: BTreeMap<u64, usize>,
-    /// Bytes of JSON taken into blocks and message.
-    taken: usize,
+    taken: Taken,
     message: Assembled,
 }
 
@@ -161,8 +176,10 @@ impl Assembler {
     fn take(&mut self, event: &Event) -> Step {
         let body = match Body::parse_with(event.data.as_bytes(), block::limits()) {
             Ok(body) => body,
-            Err(_) if event.name == "error" => return Ok(self.error(event.data.clone(), String::new())),
-            Err(_) if event.data == "[DONE]" => return Ok(self.unknown(&event.data)),
+            Err(_) if event.name == "error" => {
+                return Ok(self.message.fail(event.data.clone(), String::new()));
+            }
+            Err(_) if event.data == "[DONE]" => return Ok(self.message.note(&event.data)),
             Err(source) => return Err(AssembleError::Json { event: shortened(&event.name), source }),
         };
         let root = body.root();
@@ -191,7 +208,7 @@ impl Assembler {
             }
             "ping" => Ok(vec![Delta::Ping]),
             "error" => Ok(self.error_event(root)),
-            _ => Ok(self.unknown(&name)),
+            _ => Ok(self.message.note(&name)),
         }
     }
 
@@ -206,7 +223,7 @@ impl Assembler {
         if std::mem::replace(&mut self.started, true) {
             return Err(AssembleError::MessageAgain);
         }
-        self.grow(message, 1)?;
+        self.taken.grow(message, 1)?;
         self.head(message);
         let mut deltas = vec![Delta::Started {
             message_id: self.message.message_id.clone(),
@@ -214,7 +231,7 @@ impl Assembler {
         }];
         deltas.extend(self.stop(message));
         if message.get("content").is_some_and(|content| content.items().next().is_some()) {
-            deltas.extend(self.unknown("message_start: content"));
+            deltas.extend(self.message.note("message_start: content"));
         }
         Ok(deltas)
     }
@@ -228,7 +245,7 @@ impl Assembler {
         if self.blocks.len() >= MOST_BLOCKS {
             return Err(AssembleError::TooManyBlocks);
         }
-        self.grow(node, 1)?;
+        self.taken.grow(node, 1)?;
         let block = OpenBlock::new(index, node);
         let (kind, id, name) = (block.kind, text(node, "id"), text(node, "name"));
         let mut deltas = vec![Delta::BlockStarted { index, kind, id, name }];
@@ -250,7 +267,7 @@ impl Assembler {
             }
             BlockKind::Other => {
                 let name = text(node, "type").unwrap_or_default();
-                self.unknown(&format!("content_block_start: {name}"))
+                self.message.note(&format!("content_block_start: {name}"))
             }
             _ => Vec::new(),
         }
@@ -259,7 +276,7 @@ impl Assembler {
     fn block_delta(&mut self, part: &Part<'_>) -> Step {
         let index = part.index()?;
         let delta = part.object("delta")?;
-        self.grow(delta, 1)?;
+        self.taken.grow(delta, 1)?;
         let Some(block) = self.open_block(index) else {
             return Err(AssembleError::NotOpen { index });
         };
@@ -291,7 +308,7 @@ impl Assembler {
             }
             _ => {
                 block.unknown_deltas += 1;
-                Ok(self.unknown(&format!("content_block_delta: {name}")))
+                Ok(self.message.note(&format!("content_block_delta: {name}")))
             }
         }
     }
@@ -304,7 +321,7 @@ impl Assembler {
     }
 
     fn message_delta(&mut self, root: Node<'_>) -> Step {
-        self.grow(root, MERGED)?;
+        self.taken.grow(root, MERGED)?;
         self.response_members(root);
         let Some(delta) = root.get("delta") else {
             return Ok(Vec::new());
@@ -348,35 +365,7 @@ impl Assembler {
     fn error_event(&mut self, root: Node<'_>) -> Vec<Delta> {
         let error = root.get("error").unwrap_or(root);
         let part = |key| text(error, key).unwrap_or_default();
-        self.error(part("type"), part("message"))
-    }
-
-    fn error(&mut self, kind: String, message: String) -> Vec<Delta> {
-        self.message.error = Some((kind.clone(), message.clone()));
-        vec![Delta::Error { kind, message }]
-    }
-
-    fn unknown(&mut self, what: &str) -> Vec<Delta> {
-        let what = shortened(what);
-        if self.message.unknown.contains(&what) {
-            return Vec::new();
-        }
-        if self.message.unknown.len() >= MOST_UNKNOWN {
-            self.message.unknown_left_out += 1;
-            return Vec::new();
-        }
-        self.message.unknown.push(what.clone());
-        vec![Delta::Unknown { what }]
-    }
-
-    /// Counts what is about to be taken, each byte so many times.
-    fn grow(&mut self, node: Node<'_>, weight: usize) -> Result<(), AssembleError> {
-        let taken = self.taken.saturating_add(node.raw().len().saturating_mul(weight));
-        if taken > MOST_BYTES {
-            return Err(AssembleError::TooLarge);
-        }
-        self.taken = taken;
-        Ok(())
+        self.message.fail(part("type"), part("message"))
     }
 
     fn open_block(&mut self, index: u64) -> Option<&mut OpenBlock> {
@@ -428,26 +417,5 @@ fn text(node: Node<'_>, key: &str) -> Option<String> {
     node.get(key).and_then(Node::str).map(|text| text.into_owned())
 }
 
-/// A name from the stream, in a length that fits a message.
-fn shortened(name: &str) -> String {
-    match name.char_indices().nth(MOST_NAME) {
-        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
-        None => name.to_owned(),
-    }
-}
-
-/// Bytes that one reply may have as JSON. The Messages API takes no request of more than 32 MB (November 2026), so
-/// that a larger reply could never be sent back.
-const MOST_BYTES: usize = 32 << 20;
-
 /// How often a byte of a `message_delta` counts: with each of them the usage object is merged anew.
 const MERGED: usize = 128;
-
-/// Blocks that one reply may have; each costs memory beyond its bytes.
-const MOST_BLOCKS: usize = 4096;
-
-/// Unknown types that are reported by name.
-const MOST_UNKNOWN: usize = 32;
-
-/// Characters of such a name.
-const MOST_NAME: usize = 80;

@@ -9,7 +9,7 @@
 //! | [`anthropic`] | a view of a Messages request that owns nothing, and the edits that set and take off markers |
 //! | [`sse`] | the events of a response, however it was cut |
 //! | [`assemble`] | those events as the message that is sent back in the next request |
-//! | [`openai`] | a view of Chat Completions and Responses requests, in the terms of the one above |
+//! | [`openai`] | a view of Chat Completions and Responses requests, in the terms of the ones above; messages sent back |
 //! | [`usage`] | what the request read from, wrote to and left out of the cache |
 //!
 //! Reading is lenient: unknown members, block types and events are kept and stay reachable.

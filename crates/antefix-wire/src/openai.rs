@@ -13,7 +13,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod message;
+
 use std::borrow::Cow;
+
+pub use message::{ToolCall, assistant_message};
 
 use crate::anthropic::{BlockKind, Role};
 use crate::json::{Kind, Node};
@@ -181,6 +185,8 @@ fn part_kind(node: Node<'_>) -> BlockKind {
         Some("text" | "input_text" | "output_text") => BlockKind::Text,
         Some("image_url" | "input_image") => BlockKind::Image,
         Some("file" | "input_file") => BlockKind::Document,
+        Some("input_audio") => BlockKind::Audio,
+        Some("refusal") => BlockKind::Refusal,
         _ => BlockKind::Other,
     }
 }

@@ -1,8 +1,12 @@
-//! The usage object of an Anthropic response: what a request read from, wrote to and left out of the cache.
+//! The usage object of a response: what a request read from, wrote to and left out of the cache.
 //!
 //! Fields are those of the `anthropic` SDK 2.14.0 (`usage.py`, `beta_usage.py`, `message_delta_usage.py`,
-//! November 2026). All of them may be absent or `null`; a count that was not given stays `None` and never
-//! becomes zero. What is not a whole number in range counts as not given.
+//! November 2026) and, in `usage/chat.rs`, those of Chat Completions. All of them may be absent or `null`; a count
+//! that was not given stays `None` and never becomes zero. What is not a whole number in range counts as not given.
+
+mod chat;
+
+pub use chat::ReportedCost;
 
 use crate::json::{Kind, Node, compact};
 
@@ -37,11 +41,19 @@ pub struct Usage {
     pub fallback_credit: Option<String>,
     /// The sampling iterations behind the response, in order; empty where none are given.
     pub iterations: Vec<Iteration>,
+    /// What the server says the response cost, where it says so.
+    pub reported_cost: Option<ReportedCost>,
 }
 
 impl Usage {
-    /// Reads a usage object; an empty usage for anything else.
+    /// Reads a usage object of either API, which the names of its members tell; an empty usage for anything else.
+    ///
+    /// The counts of Chat Completions include the cached ones; here `input` is always what is left without them.
     pub fn read(node: Node<'_>) -> Self {
+        if chat::is_chat(node) { chat::read(node) } else { Self::read_messages(node) }
+    }
+
+    fn read_messages(node: Node<'_>) -> Self {
         let nested = |key: &str, inner: &str| node.get(key).and_then(|value| count(value, inner));
         let text = |key: &str| text(node, key);
         let [input, cache_read, cache_write, cache_write_5m, cache_write_1h, output] = counts(node);
@@ -66,6 +78,7 @@ impl Usage {
                 .get("iterations")
                 .map(|list| list.items().map(Iteration::read).collect())
                 .unwrap_or_default(),
+            reported_cost: None,
         }
     }
 
@@ -87,6 +100,7 @@ impl Usage {
         replace(&mut self.speed, later.speed.as_ref());
         replace(&mut self.inference_geo, later.inference_geo.as_ref());
         replace(&mut self.fallback_credit, later.fallback_credit.as_ref());
+        replace(&mut self.reported_cost, later.reported_cost.as_ref());
         if !later.iterations.is_empty() {
             self.iterations.clone_from(&later.iterations);
         }

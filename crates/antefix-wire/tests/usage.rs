@@ -27,6 +27,7 @@ fn shapes() {
             inference_geo: Some("us".to_owned()),
             fallback_credit: Some(r#"{"status": {"type":"redeemed"}}"#.to_owned()),
             iterations: Vec::new(),
+            reported_cost: None,
         },
     );
     check(

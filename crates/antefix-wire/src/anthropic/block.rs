@@ -110,6 +110,10 @@ pub enum BlockKind {
     ToolAddition,
     /// `tool_removal`
     ToolRemoval,
+    /// A refusal in words, which only OpenAI has: `refusal`.
+    Refusal,
+    /// Sound, which only OpenAI has: `input_audio`.
+    Audio,
     /// Any other type, or none.
     Other,
 }
@@ -152,7 +156,13 @@ impl BlockKind {
     pub fn takes_marker(self) -> bool {
         !matches!(
             self,
-            Self::Thinking | Self::RedactedThinking | Self::Fallback | Self::McpToolListing | Self::Other
+            Self::Thinking
+                | Self::RedactedThinking
+                | Self::Fallback
+                | Self::McpToolListing
+                | Self::Refusal
+                | Self::Audio
+                | Self::Other
         )
     }
 }

@@ -6,12 +6,16 @@ use crate::json::{Body, Kind, Limits, Node, compact, unescape, write_string};
 pub struct AssembledBlock {
     /// The block as it is sent back, without insignificant white space.
     ///
+    /// Of Chat Completions: a text or a refusal is a content part, a call is an entry of `tool_calls`, and reasoning
+    /// is an object with the members that the message had, such as `reasoning_content`.
+    ///
     /// An empty tool input is `{}`. So is one that is not a JSON object, which
     /// [`broken_input`](Self::broken_input) then holds; such a block is never complete.
     pub json: Vec<u8>,
     /// What the block is.
     pub kind: BlockKind,
-    /// Its `content_block_stop` was seen and a tool's input is a JSON object.
+    /// Its `content_block_stop` was seen (of Chat Completions: another block began, or the message was over) and a
+    /// tool's input is a JSON object.
     pub complete: bool,
     /// The streamed text of a tool's input that is not a JSON object: cut off, or written wrongly.
     pub broken_input: Option<String>,
@@ -152,7 +156,7 @@ fn started_input(start: Node<'_>) -> String {
 }
 
 /// The object that a tool's streamed input makes, without white space; `None` if it is no JSON object.
-fn object(text: &str) -> Option<String> {
+pub(super) fn object(text: &str) -> Option<String> {
     let body = Body::parse_with(text, limits()).ok()?;
     (body.root().kind() == Kind::Object).then(|| compacted(body.root()))
 }
@@ -165,14 +169,15 @@ fn continued(start: Option<Node<'_>>, escaped: &str) -> String {
     text(out)
 }
 
-fn append(slot: &mut Option<String>, piece: Node<'_>) -> String {
+/// Appends a string's text, still escaped, and gives it decoded.
+pub(super) fn append(slot: &mut Option<String>, piece: Node<'_>) -> String {
     let escaped = inner(piece).unwrap_or_default();
     slot.get_or_insert_default().push_str(escaped);
     unescape(escaped)
 }
 
 /// The text between a string's quotes, still escaped.
-fn inner(node: Node<'_>) -> Option<&str> {
+pub(super) fn inner(node: Node<'_>) -> Option<&str> {
     node.raw().strip_prefix('"')?.strip_suffix('"')
 }
 
@@ -203,7 +208,7 @@ fn with_members(start: Node<'_>, members: &[(&str, String)]) -> Vec<u8> {
     out
 }
 
-fn compacted(node: Node<'_>) -> String {
+pub(super) fn compacted(node: Node<'_>) -> String {
     let mut out = Vec::with_capacity(node.raw().len());
     compact(&mut out, node);
     text(out)
@@ -221,4 +226,4 @@ pub(super) fn limits() -> Limits {
     Limits { depth: all.depth.saturating_sub(8), ..all }
 }
 
-const EMPTY_INPUT: &str = "{}";
+pub(super) const EMPTY_INPUT: &str = "{}";
