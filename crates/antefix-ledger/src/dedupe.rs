@@ -1,3 +1,5 @@
+use antefix_models::Tokens;
+
 use crate::Row;
 
 /// One line that reports usage, with the ids that tell which response it is of.
@@ -49,8 +51,7 @@ pub fn dedupe(lines: impl IntoIterator<Item = Entry>) -> Dedupe {
 
 /// The rows of which `rows` are running totals; `None` if they are not: some count falls, or it is one row only.
 ///
-/// Counters that never fall over three rows or more, in every category, and whose input at least doubles what one
-/// request could add, are only *possibly* totals; so this is for sources that are known to report totals.
+/// This is for sources that are known to report totals; [`are_running_totals`] recognises those that do not say.
 pub fn differences(rows: &[Row]) -> Option<Vec<Row>> {
     let mut before: Option<&Row> = None;
     let mut out = Vec::with_capacity(rows.len());
@@ -62,6 +63,19 @@ pub fn differences(rows: &[Row]) -> Option<Vec<Row>> {
         before = Some(row);
     }
     (rows.len() > 1).then_some(out)
+}
+
+/// Whether `rows`, the usages of one conversation in order, are running totals of it.
+///
+/// A sum never falls in any category. That a single row's does not either can be chance, so one of two things must
+/// be added: a row claims more input than the model's window holds, or the output grows from each of five rows or
+/// more to the next, and what is written to the cache grows or stays (by chance, 1 series in 100 or fewer does).
+/// What is read proves nothing: sums of a perfect conversation obey the same rule as its rows.
+pub fn are_running_totals(rows: &[Row], window: Tokens) -> bool {
+    let grows = |(now, then): (&Row, &Row)| now.counts.output > then.counts.output;
+    let beyond = |row: &Row| !window.is_zero() && row.counts.prompt() > window;
+    let steady = rows.len() >= 5 && rows.iter().skip(1).zip(rows).all(grows);
+    (steady || rows.iter().any(beyond)) && differences(rows).is_some()
 }
 
 fn less(row: &Row, before: &Row) -> Option<Row> {
@@ -78,19 +92,20 @@ fn less(row: &Row, before: &Row) -> Option<Row> {
         write_1h: now.write_1h - then.write_1h,
         output: now.output - then.output,
     };
-    grew.then_some(Row { counts, reasoning: row.reasoning - before.reasoning, ..*row })
+    let web_searches = row.web_searches.saturating_sub(before.web_searches);
+    grew.then_some(Row { counts, reasoning: row.reasoning - before.reasoning, web_searches, ..*row })
 }
 
 #[cfg(test)]
 mod tests {
-    use antefix_models::{Counts, Tokens};
+    use antefix_models::Counts;
 
     use super::*;
-    use crate::Exactness;
+    use crate::Totals;
 
     fn row(read: u64, output: u64) -> Row {
         let counts = Counts { read: Tokens(read), output: Tokens(output), ..Counts::default() };
-        Row { counts, reasoning: Tokens::ZERO, exactness: Exactness::Exact }
+        Row { counts, ..Row::default() }
     }
 
     fn entry(message: Option<&str>, request: Option<&str>, output: u64) -> Entry {
@@ -123,5 +138,38 @@ mod tests {
         assert_eq!(differences(&totals), Some(vec![row(10, 1), row(20, 2), row(0, 5)]));
         assert_eq!(differences(&[row(10, 1), row(9, 3)]), None);
         assert_eq!(differences(&[row(10, 1)]), None);
+    }
+
+    /// The counts of a conversation grow too, but not all of them and not each time.
+    #[test]
+    fn running_totals_are_told_from_a_growing_conversation() {
+        let usage = |read, write, output| Row {
+            counts: Counts { write_5m: Tokens(write), uncached: Tokens(3), ..row(read, output).counts },
+            ..Row::default()
+        };
+        let single = [
+            usage(0, 1_000, 80),
+            usage(1_000, 200, 300),
+            usage(1_200, 300, 20),
+            usage(1_500, 50, 90),
+            usage(1_550, 90, 91),
+        ];
+        let mut sum = Totals::default();
+        let totals = single.map(|row| {
+            sum.add(&row);
+            Row { counts: sum.counts, ..Row::default() }
+        });
+        let window = Tokens(200_000);
+        assert_eq!(differences(&totals), Some(single.to_vec()));
+        for (rows, window, expect, why) in [
+            (&totals[..], window, true, "five growing rows"),
+            (&totals[..4], window, false, "four may be chance"),
+            (&totals[..4], Tokens(5_000), true, "no request is larger than the window"),
+            (&single[..], window, false, "output falls"),
+            (&single[..], Tokens(1_100), false, "a count falls, so it is no sum, whatever its size"),
+            (&[], window, false, "nothing"),
+        ] {
+            assert_eq!(are_running_totals(rows, window), expect, "{why}");
+        }
     }
 }

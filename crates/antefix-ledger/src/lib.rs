@@ -31,5 +31,5 @@ mod dedupe;
 mod row;
 
 pub use cost::{Comparison, rewritten_counts, waste};
-pub use dedupe::{Dedupe, Entry, dedupe, differences};
-pub use row::{Convention, Exactness, Row, Totals};
+pub use dedupe::{Dedupe, Entry, are_running_totals, dedupe, differences};
+pub use row::{Convention, Estimated, Exactness, Number, Purpose, Row, Sampling, Totals, modifiers, samplings};
