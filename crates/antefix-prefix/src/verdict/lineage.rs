@@ -13,8 +13,9 @@ pub struct Lineage {
     pub groups: Vec<Vec<usize>>,
 }
 
-/// Finds for each request the one that it should extend. The longest common conversation decides, then the hints,
-/// then the later one; a request whose user asks something else starts a conversation of its own, however much of
+/// Finds for each request the one that it should extend. The longest common conversation decides, then whether
+/// most of what stands behind it recurs (where an early message was reworded, that tells the request before from an
+/// older one that ended in front of it), then whether it is the whole earlier request, then the hints, then the later one; a request whose user asks something else starts a conversation of its own, however much of
 /// tools and system it shares.
 pub fn lineages(observations: &[Observation<'_>]) -> Lineage {
     let features: Vec<Option<Features>> =
@@ -50,8 +51,10 @@ fn parent(
         let hints = agreement(earlier, later)?;
         let common = old.said.iter().zip(&new.said).take_while(|(left, right)| left == right).count();
         let shared = shared(&old.said, &new.said);
+        let rest = old.said.len() - common;
+        let recurs = (shared - common) * 2 > rest;
         old.leads_to(new, common, shared, hints)
-            .then_some(((common, common == old.said.len(), shared, hints, at), at))
+            .then_some(((common, recurs, rest == 0, shared, hints, at), at))
     });
     candidates.max_by_key(|(score, _)| *score).map(|(_, at)| at)
 }
