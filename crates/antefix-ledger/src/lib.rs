@@ -15,6 +15,10 @@
 //! are taken from the request's one-hour writes first, then from its five-minute writes, then from plain input.
 //! With this, `actual = perfect + Σ prices of verdicts` holds to the last 1e-12 $: see [`Comparison`].
 //!
+//! *Perfect* is not taken from the verdicts: it is the request as billed, had it read all that the request before had
+//! in the cache ([`Standing::reachable`]). What no verdict answers for is the residual of an [`Account`]; it is 0 where
+//! every loss was explained.
+//!
 //! ```
 //! use antefix_ledger::{rewritten_counts, waste};
 //! use antefix_models::{Counts, Modifiers, Platform, Tokens, price};
@@ -26,10 +30,16 @@
 //! # fn jiff_date() -> jiff::civil::Date { jiff::civil::date(2026, 11, 1) }
 //! ```
 
+mod account;
 mod cost;
 mod dedupe;
 mod row;
+mod standing;
 
+pub use account::{Account, Posting, Ratio, Share};
 pub use cost::{Comparison, rewritten_counts, waste};
 pub use dedupe::{Dedupe, Entry, are_running_totals, dedupe, differences};
-pub use row::{Convention, Estimated, Exactness, Number, Purpose, Row, Sampling, Totals, modifiers, samplings};
+pub use row::{
+    Convention, Estimated, Exactness, Number, Purpose, Row, Sampling, Totals, modifiers, samplings,
+};
+pub use standing::{Loss, Relation, Standing, standing, standings};
