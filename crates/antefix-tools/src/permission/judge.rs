@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 
 use super::rule::{CommandPattern, Likeness, Pattern};
-use super::shell::{Harm, Line, Simple, Target, Word, base, harm};
+use super::shell::{Harm, Line, Simple, Target, Word, base, harm, may_run};
 use super::{Decision, Effect, Mode, Policy, Rule, Verdict};
 use crate::paths;
 
@@ -140,6 +140,14 @@ impl<'a> ShellCall<'a> {
                 .commands
                 .iter()
                 .any(|command| command.name().is_some_and(|name| COPIERS.contains(&base(name))));
+        let is_looked_at = |command: &&Simple| !command.transparent && !command.is_file;
+        let may_run = |command: &&Simple| {
+            let name = command.name().map(base).unwrap_or_default();
+            harm(command) == Harm::Possible && may_run(name, command.arguments())
+        };
+        if let Some(command) = line.commands.iter().filter(is_looked_at).find(may_run) {
+            doubts.push(format!("`{}` may run what its arguments say", shown(command)));
+        }
         let is_file =
             |command: &Simple| command.is_file || command.name().is_some_and(|name| name.contains('/'));
         if writes && line.commands.iter().any(is_file) {

@@ -14,6 +14,7 @@ mod word;
 mod wrapper;
 
 pub(super) use harmless::{Harm, harm};
+pub(super) use interpreter::may_run;
 pub(super) use word::Word;
 
 use parse::Parser;

@@ -1,5 +1,6 @@
 //! Verdicts on shell lines, and what must hold for any line.
 
+mod bypasses;
 mod lines;
 mod random;
 

@@ -24,10 +24,11 @@ pub(in super::super) fn harm(command: &Simple) -> Harm<'_> {
     let arguments = command.arguments();
     let is_known = |text: &str, options: &[&str]| is_version(arguments) && options.contains(&text);
     match name {
-        "true" | "false" | ":" | "echo" | "pwd" | "exit" | "return" | "break" | "continue" | "wait"
-        | "whoami" | "uname" | "nproc" | "arch" | "sleep" | "seq" | "basename" | "dirname" | "type"
-        | "which" | "tty" | "times" => Harm::None,
+        "true" | "false" | ":" | "echo" | "pwd" | "exit" | "return" | "break" | "continue" | "whoami"
+        | "uname" | "nproc" | "arch" | "sleep" | "seq" | "basename" | "dirname" | "type" | "which"
+        | "tty" | "times" => Harm::None,
         "id" | "groups" | "uptime" | "set" => Harm::None,
+        "wait" => none_if(arguments.iter().all(|word| word.plain().is_some_and(is_job))),
         "command" if arguments.first().is_some_and(|word| word.is("-v") || word.is("-V")) => Harm::None,
         "tee" if command.opaque.is_none() => Harm::None,
         "printf" => {
@@ -76,8 +77,14 @@ fn is_plain_variable(word: &Word) -> bool {
     word.plain().is_some_and(|text| is_name(text) && parse::is_variable_harmless(text))
 }
 
+/// Whether `wait` is told a job and nothing else.
+fn is_job(text: &str) -> bool {
+    let number = text.strip_prefix('%').unwrap_or(text);
+    text == "-n" || !number.is_empty() && number.chars().all(|letter| letter.is_ascii_digit())
+}
+
 /// `test` evaluates the subscripts of what `-v` names, so the operator must stand there to be seen.
-fn is_test_plain(arguments: &[Word]) -> bool {
+pub(super) fn is_test_plain(arguments: &[Word]) -> bool {
     let arguments = match arguments {
         [not, rest @ ..] if not.is("!") => rest,
         all => all,
@@ -141,7 +148,7 @@ fn git(arguments: &[Word]) -> Harm<'_> {
     let risky = ["--no-index", "--o", "-o", "--ext", "--tex", "--cont"];
     let is_risky = |word: &Word| match word.plain() {
         Some("--oneline") => false,
-        Some(text) => risky.iter().any(|option| text.starts_with(option)),
+        Some(text) => risky.iter().any(|option| is_beginning(text, option)),
         None => word.may_be_option(),
     };
     let is_looking = match subcommand {
@@ -172,7 +179,7 @@ pub(super) fn git_risk(arguments: &[Word]) -> Option<String> {
     for word in rest {
         let is_risky = match word.plain() {
             Some(text) => {
-                RISKY.iter().any(|option| text.starts_with(option))
+                RISKY.iter().any(|option| is_beginning(text, option))
                     || text.contains("ext::")
                     || by_subcommand(name).iter().any(|option| is_option(text, option))
             }
@@ -184,6 +191,12 @@ pub(super) fn git_risk(arguments: &[Word]) -> Option<String> {
         is_value = ["-m", "-F", "--message"].iter().any(|option| word.is(option)) || word.is("-am");
     }
     None
+}
+
+/// Whether a word is, begins with, or is the beginning of an option: git takes long ones cut short.
+fn is_beginning(text: &str, option: &str) -> bool {
+    let name = text.split('=').next().unwrap_or(text);
+    text.starts_with(option) || name.len() > 2 && option.starts_with(name)
 }
 
 /// Options that run something with one subcommand and are harmless with others; long ones may be cut short.

@@ -1,5 +1,6 @@
 //! Programs whose arguments are programs, or name programs to run.
 
+use super::base;
 use super::word::Word;
 
 /// Why a program may run something that its arguments only imply; `None` where it does not.
@@ -39,6 +40,25 @@ pub(super) fn opaque(program: &str, arguments: &[Word]) -> Option<String> {
         None => word.may_be_option(),
     };
     if arguments.iter().any(is_risky) { why("with options that may run others") } else { None }
+}
+
+/// Whether an argument may be a command that the program runs: one that is not written out, a script, or the name of
+/// a program that runs others. Programs that are known to take theirs for data, or that are looked into, have none.
+pub(in super::super) fn may_run(program: &str, arguments: &[Word]) -> bool {
+    let is_known = DATA.contains(&program)
+        || LOOKED_INTO.contains(&program)
+        || runs_files(program)
+        || OPTIONS.iter().any(|(name, _)| *name == program && *name != "npx");
+    let is_command = |word: &Word| match word.text.as_deref() {
+        None => true,
+        Some(text) => {
+            text.contains(['\'', '"', '\\', '$', '`', '\n'])
+                || RUNNERS.contains(&base(text))
+                || SHELLS.contains(&base(text))
+                || runs_files(base(text))
+        }
+    };
+    !is_known && arguments.iter().any(is_command)
 }
 
 /// Whether the program runs the file that its first argument names.
@@ -246,6 +266,77 @@ const RUNNERS: [&str; 97] = [
     "racket",
     "sbcl",
     "scala",
+];
+
+/// Shells, and programs and builtins that do nothing but run what follows.
+const SHELLS: [&str; 27] = [
+    "ash", "awk", "bash", "builtin", "busybox", "command", "dash", "doas", "env", "eval", "exec", "find",
+    "gawk", "ionice", "ksh", "mawk", "nice", "nohup", "sed", "setsid", "sh", "stdbuf", "sudo", "time",
+    "timeout", "toybox", "xargs",
+];
+
+/// Programs whose arguments are judged one by one elsewhere.
+const LOOKED_INTO: [&str; 17] = [
+    "awk", "bsdtar", "doas", "find", "gawk", "gfind", "git", "gmake", "gsed", "gtar", "make", "mawk", "nawk",
+    "sed", "sudo", "tar", "tee",
+];
+
+/// Programs that take their arguments for names of files, or for data, and run none of them.
+const DATA: [&str; 54] = [
+    "ar",
+    "black",
+    "bzip2",
+    "chgrp",
+    "chmod",
+    "chown",
+    "clang-format",
+    "cp",
+    "dd",
+    "dig",
+    "dpkg",
+    "eslint",
+    "gofmt",
+    "gunzip",
+    "gzip",
+    "host",
+    "ifconfig",
+    "jq",
+    "kill",
+    "killall",
+    "ln",
+    "lsof",
+    "mkdir",
+    "mktemp",
+    "mv",
+    "mypy",
+    "nm",
+    "objdump",
+    "patch",
+    "pgrep",
+    "ping",
+    "pip",
+    "pip3",
+    "pkill",
+    "prettier",
+    "printenv",
+    "ps",
+    "read",
+    "return",
+    "rm",
+    "rmdir",
+    "ruff",
+    "rustfmt",
+    "rustup",
+    "shift",
+    "shred",
+    "ss",
+    "touch",
+    "tsc",
+    "ulimit",
+    "umask",
+    "xz",
+    "yq",
+    "zstd",
 ];
 
 /// Options by which a program runs another, or reads where it should not; clusters and beginnings count.

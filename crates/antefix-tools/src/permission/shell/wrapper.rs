@@ -1,5 +1,6 @@
 //! Programs that run other programs: what they run is looked at as if it stood alone.
 
+use super::harmless::is_test_plain;
 use super::options::{Options, operands};
 use super::parse::is_environment_harmless;
 use super::word::Word;
@@ -42,6 +43,10 @@ pub(super) fn look_into(mut command: Simple, line: &mut Line) -> Simple {
             add(words, false);
         }
         Inside::Also(all) => all.into_iter().for_each(|words| add(words, false)),
+        // Behind such a name stands what the line feeds in.
+        Inside::File(words) if words.first().is_some_and(|file| is_fed(&file.start)) => {
+            line.note(format!("`{name}` that runs what it is fed"));
+        }
         Inside::File(words) => add(words, true),
         Inside::Script(text) => {
             command.transparent = true;
@@ -51,6 +56,10 @@ pub(super) fn look_into(mut command: Simple, line: &mut Line) -> Simple {
         Inside::Unclear(why) => line.note(why),
     }
     command
+}
+
+fn is_fed(file: &str) -> bool {
+    ["/dev/", "/proc/"].iter().any(|folder| file.starts_with(folder))
 }
 
 fn is_clear(name: &Word) -> bool {
@@ -64,12 +73,7 @@ fn is_clear(name: &Word) -> bool {
 fn inside(program: &str, name: &str, arguments: &[Word], line: &mut Line) -> Inside {
     match program {
         "env" => environment(arguments),
-        "command"
-            if operands(arguments, &Options { flags: "pvV", ..Options::NONE }).is_some()
-                && arguments.iter().any(|word| word.is("-v") || word.is("-V")) =>
-        {
-            Inside::Nothing
-        }
+        "command" if only_describes(arguments) => Inside::Nothing,
         "trap" => trap(arguments),
         "eval" => match joined(arguments) {
             Some(script) => Inside::Script(script),
@@ -88,6 +92,9 @@ fn inside(program: &str, name: &str, arguments: &[Word], line: &mut Line) -> Ins
                 Some(rest) => Inside::Also(vec![rest.to_vec()]),
                 None => unread(name),
             }
+        }
+        "read" | "wait" | "printf" | "test" | "[" if evaluates(program, arguments) => {
+            Inside::Unclear(format!("`{program}` with a name or an operator that may be evaluated"))
         }
         _ if STATE.contains(&program) => {
             Inside::Unclear(format!("`{program}`, which may change what later commands do"))
@@ -113,6 +120,28 @@ fn script(program: &str, arguments: &[Word]) -> Inside {
     match arguments.first().filter(|_| interpreter::runs_files(program)).filter(is_file) {
         Some(_) => Inside::File(arguments.to_vec()),
         None => Inside::Nothing,
+    }
+}
+
+/// `command -v NAME` tells what NAME is; behind the name, `-v` is an argument of what runs.
+fn only_describes(arguments: &[Word]) -> bool {
+    let is_option = |text: &&str| text.len() > 1 && text.starts_with('-');
+    let options = arguments.iter().map_while(|word| word.plain().filter(is_option));
+    let mut options = options.peekable();
+    options.peek().is_some_and(|first| matches!(*first, "-v" | "-V" | "-p"))
+        && options.clone().all(|text| matches!(text, "-v" | "-V" | "-p"))
+        && options.any(|text| text != "-p")
+}
+
+/// Whether a builtin may evaluate the subscript of a variable that it is to set or to look at: `a[$(command)]`.
+fn evaluates(program: &str, arguments: &[Word]) -> bool {
+    let is_plain = |word: &Word| word.plain().is_some_and(|text| !text.contains('['));
+    match program {
+        "printf" => {
+            arguments.first().is_some_and(|word| word.may_be_option()) && !arguments.iter().all(is_plain)
+        }
+        "test" | "[" => !is_test_plain(arguments.strip_suffix(&[Word::literal("]")]).unwrap_or(arguments)),
+        _ => !arguments.iter().all(is_plain),
     }
 }
 
@@ -252,7 +281,12 @@ fn xargs(arguments: &[Word]) -> Inside {
 }
 
 fn find(arguments: &[Word]) -> Inside {
-    if arguments.iter().any(|word| word.text.is_none() && (word.splits || word.may_be_option())) {
+    let is_hidden = |word: &Word| match word.text {
+        None => word.splits || word.may_be_option(),
+        // A file may bear the name of an option that runs commands.
+        Some(_) => word.pattern && word.may_be_option(),
+    };
+    if arguments.iter().any(is_hidden) {
         return Inside::Opaque("`find` with arguments that are not written out".to_owned());
     }
     let mut commands = Vec::new();
