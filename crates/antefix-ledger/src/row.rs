@@ -295,6 +295,7 @@ pub fn modifiers(usage: Node<'_>) -> Modifiers {
         fast: is("speed", "fast"),
         geo_us: is("inference_geo", "us"),
         regional: false,
+        peak: false,
     }
 }
 

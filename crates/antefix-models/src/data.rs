@@ -104,6 +104,11 @@ impl Row {
         self.optional_day(key)?.ok_or_else(|| self.missing(key))
     }
 
+    /// Takes all keys that are left.
+    pub(crate) fn rest(&mut self) -> Vec<(&'static str, Field)> {
+        std::mem::take(&mut self.fields)
+    }
+
     /// Ends the reading of a row: every key must have been taken.
     pub(crate) fn finish(self) -> Result<(), DataError> {
         match self.fields.first() {

@@ -17,6 +17,7 @@ pub(crate) fn find(platform: Platform, text: &str) -> Option<&'static Model> {
             bedrock(text).and_then(google)?
         }
         Platform::Anthropic | Platform::ClaudeOnAws | Platform::Foundry => text,
+        Platform::Local | Platform::DeepSeek | Platform::OpenRouter | Platform::WorkersAi => return None,
     };
     exact(plain).or_else(|| exact(without_date(plain)?))
 }

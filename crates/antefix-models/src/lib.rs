@@ -23,17 +23,23 @@ mod data;
 mod id;
 mod money;
 mod platform;
+mod preset;
 mod price;
 mod registry;
 mod rules;
 mod table;
+mod template;
 mod tokens;
 
 pub use money::{Money, MoneyError, Price};
 pub use platform::{Platform, Ttl};
+pub use preset::{
+    Affinity, Content, ContextProbe, MaxTokens, Preset, PresetError, Protocol, Reasoning, Setting, SystemRole,
+};
 pub use price::{Breakdown, Counts, Modifiers, Prices, WEB_SEARCH, cost, cost_breakdown, price};
 pub use rules::{
     Collapse, Lookback, Minimum, Reach, Retention, Rules, Support, ToolPrompt, model_ids, rules,
 };
-pub use table::models_table;
+pub use table::{models_table, providers_table};
+pub use template::{Rewrite, Template, template};
 pub use tokens::Tokens;

@@ -15,13 +15,36 @@ pub enum Platform {
     Bedrock,
     /// Google Cloud.
     GoogleCloud,
-    /// Any other server that speaks the Messages API. Its rules and prices are its own.
+    /// Any other server, of either protocol. Its rules and prices are its own.
     Compatible,
+    /// A server of the user's own, whose tokens cost nothing.
+    Local,
+    /// DeepSeek's API.
+    DeepSeek,
+    /// OpenRouter, which says what each response cost.
+    OpenRouter,
+    /// Cloudflare Workers AI.
+    WorkersAi,
 }
 
 impl Platform {
-    /// Every platform, in the order of the data files.
-    pub const ALL: [Self; 6] = [
+    /// Every platform.
+    pub const ALL: [Self; 10] = [
+        Self::Anthropic,
+        Self::ClaudeOnAws,
+        Self::Foundry,
+        Self::Bedrock,
+        Self::GoogleCloud,
+        Self::Compatible,
+        Self::Local,
+        Self::DeepSeek,
+        Self::OpenRouter,
+        Self::WorkersAi,
+    ];
+
+    /// Those whose rules for the Messages API are known, in the order of the data files; the others speak Chat
+    /// Completions.
+    pub const MESSAGES: [Self; 6] = [
         Self::Anthropic,
         Self::ClaudeOnAws,
         Self::Foundry,
@@ -39,6 +62,10 @@ impl Platform {
             Self::Bedrock => "bedrock",
             Self::GoogleCloud => "google-cloud",
             Self::Compatible => "compatible",
+            Self::Local => "local",
+            Self::DeepSeek => "deepseek",
+            Self::OpenRouter => "openrouter",
+            Self::WorkersAi => "workers-ai",
         }
     }
 

@@ -1,9 +1,11 @@
 //! What tokens cost.
 
-use jiff::civil::Date;
+use jiff::Timestamp;
+use jiff::civil::{Date, Weekday};
+use jiff::tz::TimeZone;
 
 use crate::id;
-use crate::registry::{Model, PlatformRow, registry};
+use crate::registry::{ChatPriceRow, Model, PlatformRow, registry};
 use crate::{Money, Platform, Price, Tokens, Ttl};
 
 /// What changes the list price of a whole request, in every category alike.
@@ -17,6 +19,21 @@ pub struct Modifiers {
     pub geo_us: bool,
     /// A regional endpoint of Bedrock or Google Cloud.
     pub regional: bool,
+    /// Sent in the peak hours of a platform that has some: [`Modifiers::at`].
+    pub peak: bool,
+}
+
+impl Modifiers {
+    /// Those that hold on a platform at a point in time, whatever the request.
+    ///
+    /// DeepSeek has peak hours from 01:00 to 04:00 and from 06:00 to 10:00 UTC, Monday to Friday
+    /// (api-docs.deepseek.com/quick_start/pricing, read 2026-11-30).
+    pub fn at(platform: Platform, time: Timestamp) -> Self {
+        let zoned = time.to_zoned(TimeZone::UTC);
+        let is_workday = !matches!(zoned.weekday(), Weekday::Saturday | Weekday::Sunday);
+        let is_peak = is_workday && matches!(zoned.hour(), 1..4 | 6..10);
+        Self { peak: platform == Platform::DeepSeek && is_peak, ..Self::default() }
+    }
 }
 
 /// Prices per token of each category, modifiers applied.
@@ -35,6 +52,10 @@ pub struct Prices {
 }
 
 impl Prices {
+    /// Those of a server of one's own.
+    pub const FREE: Self =
+        Self { input: Price(0), write_5m: Price(0), write_1h: Price(0), read: Price(0), output: Price(0) };
+
     /// Price of a token written with that lifetime.
     pub fn write(&self, ttl: Ttl) -> Price {
         match ttl {
@@ -127,7 +148,7 @@ impl Breakdown {
 }
 
 /// The prices of `model` on the day `on` for a request whose whole input is `prompt` tokens. `None` means
-/// unpriced, which is not free: an unknown model, a server of unknown prices, or a modifier that does not
+/// unpriced, which is not free ([`Platform::Local`] is): an unknown model, a server of unknown prices, or a modifier that does not
 /// exist for the model on that platform and day.
 pub fn price(
     platform: Platform,
@@ -136,8 +157,14 @@ pub fn price(
     modifiers: Modifiers,
     prompt: Tokens,
 ) -> Option<Prices> {
-    if platform == Platform::Compatible {
-        return None;
+    match platform {
+        Platform::Compatible => return None,
+        Platform::Local => return Some(Prices::FREE),
+        Platform::DeepSeek | Platform::OpenRouter | Platform::WorkersAi => {
+            return chat_price(platform, model, on, modifiers);
+        }
+        _ if modifiers.peak => return None,
+        _ => {}
     }
     let model = id::find(platform, model)?;
     let row = registry()
@@ -147,6 +174,17 @@ pub fn price(
         .filter(|row| row.above.is_none_or(|above| prompt > above))
         .max_by_key(|row| row.above)?;
     percents(platform, model, on, modifiers)?.into_iter().try_fold(row.prices, Prices::times)
+}
+
+/// The prices of a service that speaks Chat Completions. Only peak hours change them.
+fn chat_price(platform: Platform, model: &str, on: Date, modifiers: Modifiers) -> Option<Prices> {
+    if (Modifiers { peak: false, ..modifiers }) != Modifiers::default() {
+        return None;
+    }
+    let holds =
+        |row: &&ChatPriceRow| row.platform == platform && row.models.contains(&model) && row.days.contain(on);
+    let row = registry().chat_prices.iter().find(holds)?;
+    row.prices.times(if modifiers.peak { row.peak? } else { LIST })
 }
 
 /// The factors of a request's modifiers, in percent. They apply to every category.

@@ -5,11 +5,13 @@ use std::sync::OnceLock;
 use jiff::civil::Date;
 
 use crate::data::{self, DataError, Row};
+use crate::preset::Preset;
 use crate::rules::{Collapse, Minimum, Retention, Support, ToolPrompt};
+use crate::template::TemplateRow;
 use crate::{Platform, Price, Tokens};
 
 /// Where a row comes from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub source: &'static str,
     pub date: Date,
@@ -95,6 +97,18 @@ pub(crate) struct FastRow {
     pub origin: Origin,
 }
 
+/// A row of `data/chat_prices.toml`.
+#[derive(Debug)]
+pub(crate) struct ChatPriceRow {
+    pub platform: Platform,
+    pub models: Vec<&'static str>,
+    pub days: Days,
+    pub prices: crate::Prices,
+    /// Percent of every price in peak hours; `None` where there are none.
+    pub peak: Option<u64>,
+    pub origin: Origin,
+}
+
 /// All rows, in the order of the files.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
@@ -102,12 +116,15 @@ pub(crate) struct Registry {
     pub platforms: Vec<PlatformRow>,
     pub prices: Vec<PriceRow>,
     pub fast: Vec<FastRow>,
+    pub templates: Vec<TemplateRow>,
+    pub presets: Vec<Preset>,
+    pub chat_prices: Vec<ChatPriceRow>,
 }
 
 impl Registry {
     pub(crate) fn read() -> Result<Self, DataError> {
         let mut registry = Self::default();
-        for text in [MODELS, PLATFORMS, PRICES] {
+        for text in [MODELS, PLATFORMS, PRICES, TEMPLATES, PRESETS, CHAT_PRICES] {
             for row in data::rows(text)? {
                 registry.add(row)?;
             }
@@ -121,6 +138,13 @@ impl Registry {
             "platform" => self.platforms.push(platform(&mut row)?),
             "price" => self.prices.push(price(&mut row)?),
             "fast" => self.fast.push(fast(&mut row)?),
+            "template" => self.templates.push(TemplateRow::read(&mut row)?),
+            "chat_price" => self.chat_prices.push(chat_price(&mut row)?),
+            "preset" => {
+                let preset = Preset::read(row, self.presets.first())?;
+                self.presets.push(preset);
+                return Ok(());
+            }
             _ => return Err(row.unexpected()),
         }
         row.finish()
@@ -215,7 +239,25 @@ fn fast(row: &mut Row) -> Result<FastRow, DataError> {
     })
 }
 
-fn origin(row: &mut Row) -> Result<Origin, DataError> {
+fn chat_price(row: &mut Row) -> Result<ChatPriceRow, DataError> {
+    let input = row.parse("input", per_million)?;
+    Ok(ChatPriceRow {
+        platform: row.parse("platform", Platform::from_name)?,
+        models: row.texts("models")?,
+        days: days(row)?,
+        prices: crate::Prices {
+            input,
+            write_5m: input,
+            write_1h: input,
+            read: row.parse("read", per_million)?,
+            output: row.parse("output", per_million)?,
+        },
+        peak: row.optional_number("peak")?,
+        origin: origin(row)?,
+    })
+}
+
+pub(crate) fn origin(row: &mut Row) -> Result<Origin, DataError> {
     Ok(Origin { source: row.text("source")?, date: row.day("date")? })
 }
 
@@ -267,6 +309,9 @@ fn per_million(text: &str) -> Option<Price> {
 const MODELS: &str = include_str!("../data/models.toml");
 const PLATFORMS: &str = include_str!("../data/platforms.toml");
 const PRICES: &str = include_str!("../data/prices.toml");
+const TEMPLATES: &str = include_str!("../data/templates.toml");
+const PRESETS: &str = include_str!("../data/presets.toml");
+const CHAT_PRICES: &str = include_str!("../data/chat_prices.toml");
 
 #[cfg(test)]
 mod tests {
@@ -279,14 +324,18 @@ mod tests {
         let registry = Registry::read().unwrap();
         assert!(MODELS.len() + PLATFORMS.len() + PRICES.len() <= 30 * 1024);
         let platforms: Vec<_> = registry.platforms.iter().map(|row| row.platform).collect();
-        assert_eq!(platforms, Platform::ALL);
+        assert_eq!(platforms, Platform::MESSAGES);
+        assert!(TEMPLATES.len() + PRESETS.len() + CHAT_PRICES.len() <= 16 * 1024);
         let origins = registry
             .models
             .iter()
             .map(|row| row.origin)
             .chain(registry.platforms.iter().map(|row| row.origin))
             .chain(registry.prices.iter().map(|row| row.origin))
-            .chain(registry.fast.iter().map(|row| row.origin));
+            .chain(registry.fast.iter().map(|row| row.origin))
+            .chain(registry.templates.iter().map(|row| row.origin))
+            .chain(registry.chat_prices.iter().map(|row| row.origin))
+            .chain(registry.presets.iter().map(|preset| preset.origin.unwrap()));
         for origin in origins {
             assert!(origin.source.len() > 10 && origin.date.year() >= 2026, "{origin:?}");
         }

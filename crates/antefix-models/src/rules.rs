@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use crate::id;
 use crate::registry::{Model, PlatformRow, registry};
-use crate::{Platform, Tokens};
+use crate::{Platform, Template, Tokens};
 
 /// The rules one model follows on one platform. Get them from [`rules()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct Rules {
     pub thinking_binding: bool,
     /// Hidden text in the prompt of a request with tools.
     pub tool_prompt: ToolPrompt,
+    /// What the chat template does to what was there before.
+    pub template: Template,
     /// Longest prompt and output together.
     pub context_window: Tokens,
     /// Longest output.
@@ -246,6 +248,7 @@ fn unknown(model: &str) -> Rules {
         thinking_retention: Retention::LastTurn,
         thinking_binding: true,
         tool_prompt: ToolPrompt::default(),
+        template: Template::append_only(),
         context_window: Tokens(200_000),
         max_output: Tokens(8_192),
         retires: None,

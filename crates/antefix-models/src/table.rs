@@ -1,6 +1,10 @@
 //! The data as a page for readers.
 
+mod providers;
+
 use std::fmt::Write as _;
+
+pub use providers::providers_table;
 
 use jiff::civil::Date;
 

@@ -72,7 +72,7 @@ fn list_prices_by_day_and_prompt_length() {
     assert_eq!(model_ids().find(|id| !listed(id)), None, "a model without a case");
 }
 
-const NONE: Modifiers = Modifiers { batch: false, fast: false, geo_us: false, regional: false };
+const NONE: Modifiers = Modifiers { batch: false, fast: false, geo_us: false, regional: false, peak: false };
 const BATCH: Modifiers = Modifiers { batch: true, ..NONE };
 const FAST: Modifiers = Modifiers { fast: true, ..NONE };
 const US: Modifiers = Modifiers { geo_us: true, ..NONE };
@@ -147,7 +147,7 @@ fn every_price_stays_exact_under_every_modifier() {
     for model in model_ids().filter(|id| *id != "claude-mythos-preview") {
         for bits in 0..16u8 {
             let [batch, fast, geo_us, regional] = [1, 2, 4, 8].map(|bit| bits & bit > 0);
-            let modifiers = Modifiers { batch, fast, geo_us, regional };
+            let modifiers = Modifiers { batch, fast, geo_us, regional, peak: false };
             for platform in [Anthropic, Bedrock] {
                 let offered = match platform {
                     Anthropic => {

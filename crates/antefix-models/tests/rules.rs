@@ -3,8 +3,8 @@
 use antefix_models::Platform::{Anthropic, Bedrock, ClaudeOnAws, Compatible, Foundry, GoogleCloud};
 use antefix_models::Support::{No, Unverified, Yes};
 use antefix_models::{
-    Collapse, Lookback, Minimum, Platform, Reach, Retention, Rules, Support, Tokens, ToolPrompt, model_ids,
-    rules,
+    Collapse, Lookback, Minimum, Platform, Reach, Retention, Rules, Support, Template, Tokens, ToolPrompt,
+    model_ids, rules,
 };
 use jiff::civil::date;
 
@@ -158,6 +158,7 @@ fn whole_rules() {
         thinking_retention: Retention::AllTurns,
         thinking_binding: false,
         tool_prompt: tool_prompt(286, 406),
+        template: Template::append_only(),
         context_window: Tokens(1_000_000),
         max_output: Tokens(128_000),
         retires: None,

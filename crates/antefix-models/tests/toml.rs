@@ -4,9 +4,14 @@ use std::path::Path;
 
 #[test]
 fn the_data_files_are_toml() {
-    for (name, tables) in
-        [("models", &["model"][..]), ("platforms", &["platform"]), ("prices", &["fast", "price"])]
-    {
+    for (name, tables) in [
+        ("models", &["model"][..]),
+        ("platforms", &["platform"]),
+        ("prices", &["fast", "price"]),
+        ("templates", &["template"]),
+        ("presets", &["preset"]),
+        ("chat_prices", &["chat_price"]),
+    ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/{name}.toml"));
         let text = std::fs::read_to_string(&path).unwrap();
         let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()));

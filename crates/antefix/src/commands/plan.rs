@@ -16,8 +16,9 @@ use crate::stream_json::{Object, SCHEMA_VERSION, array};
 pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let body = body(&args.body)?;
     let request = Request::read(body.root()).map_err(Failure::usage)?;
-    let platform = Platform::from_name(&args.platform).ok_or_else(|| {
-        let names: Vec<_> = Platform::ALL.iter().map(|platform| platform.name()).collect();
+    let known = Platform::from_name(&args.platform).filter(|known| Platform::MESSAGES.contains(known));
+    let platform = known.ok_or_else(|| {
+        let names: Vec<_> = Platform::MESSAGES.iter().map(|platform| platform.name()).collect();
         Failure::usage(format!("there is no platform `{}`", args.platform)).hint(names.join(", "))
     })?;
     let model = request.model.clone().unwrap_or_default();

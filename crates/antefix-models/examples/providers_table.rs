@@ -1,0 +1,5 @@
+//! Prints `docs/providers.md`.
+
+fn main() {
+    print!("{}", antefix_models::providers_table());
+}
