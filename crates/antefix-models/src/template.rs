@@ -152,7 +152,8 @@ mod tests {
     #[test]
     fn a_model_is_found_by_a_part_of_its_id() {
         use Rewrite::{Dated, ReasoningStripping, ToolsLate};
-        let cases: &[(&str, Option<(&[Rewrite], bool, bool)>)] = &[
+        type Found = (&'static [Rewrite], bool, bool);
+        let cases: &[(&str, Option<Found>)] = &[
             ("Qwen/Qwen3-30B-A3B", Some((&[ReasoningStripping], false, true))),
             ("qwen3:8b", Some((&[ReasoningStripping], false, true))),
             ("qwen2.5-coder-7b-instruct", None),

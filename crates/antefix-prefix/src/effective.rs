@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use antefix_models::{Retention, Rules};
+use antefix_models::{Retention, Rewrite, Rules, Template};
 
 use crate::position::Section;
 use crate::segment::Segment;
@@ -59,6 +59,22 @@ pub enum Cause {
     FirstImage,
     /// A deferred tool that was referenced has another definition.
     ReferenceChanged,
+    /// The user speaks again, and the chat template leaves out the reasoning of the turn before.
+    ReasoningStripped,
+    /// The user speaks again, and the chat template moves the tools in front of the new message.
+    ToolsMoved,
+    /// The chat template puts the date in front, and it is another day.
+    DateChanged,
+}
+
+/// What passed between a request and the one before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Interval {
+    /// Less than what changes the date, as far as is known.
+    #[default]
+    SameDay,
+    /// A midnight where the server is, or perhaps one.
+    NewDay,
 }
 
 impl fmt::Display for Cause {
@@ -68,6 +84,13 @@ impl fmt::Display for Cause {
             Self::MessageCleared => "the user speaks again: a system message with `clear_at` is dropped",
             Self::FirstImage => "the first image of the conversation",
             Self::ReferenceChanged => "a deferred tool that was referenced has another definition",
+            Self::ReasoningStripped => {
+                "the user speaks again: the chat template leaves out the reasoning of the turn before"
+            }
+            Self::ToolsMoved => {
+                "the user speaks again: the chat template moves the tools in front of the new message"
+            }
+            Self::DateChanged => "the chat template puts the date in front, and it is another day",
         })
     }
 }
@@ -84,16 +107,33 @@ pub enum Certainty {
 /// Whether a request whose first `sent` positions were sent before extends the prompt as the provider renders
 /// it under `rules`, and from where not.
 ///
-/// The bytes of those positions are taken to be unchanged; that is for [`Tree`](crate::Tree) to say.
+/// The bytes of those positions are taken to be unchanged; that is for [`Tree`](crate::Tree) to say. Both requests
+/// are taken to be of one day; [`effective_after`] is for others.
 pub fn effective(segments: &[Segment], sent: usize, rules: &Rules) -> Effective {
+    effective_after(segments, sent, rules, Interval::SameDay)
+}
+
+/// [`effective`], with what passed between the two requests.
+pub fn effective_after(segments: &[Segment], sent: usize, rules: &Rules, interval: Interval) -> Effective {
     let sent = sent.min(segments.len());
     let (old, new) = segments.split_at(sent);
     let user_speaks = new.iter().any(Segment::is_user_speech);
     let stripping = user_speaks && rules.thinking_retention == Retention::LastTurn;
+    let template = &rules.template;
     let found = [
+        (user_speaks && template.does(Rewrite::ReasoningStripping))
+            .then(|| template_limit(first_thought(old), Cause::ReasoningStripped, template))
+            .flatten(),
+        (user_speaks && template.does(Rewrite::ToolsLate))
+            .then(|| template_limit(last_speech_behind_tools(old), Cause::ToolsMoved, template))
+            .flatten(),
+        (interval == Interval::NewDay && template.does(Rewrite::Dated))
+            .then(|| template_limit(old.first().map(|_| 0), Cause::DateChanged, template))
+            .flatten(),
         stripping.then(|| thinking_limit(old, rules)).flatten(),
         clearing_limit(old, new),
-        image_limit(old, new),
+        // Only the Messages API says so of its own rendering, and only it takes markers.
+        (rules.max_markers > 0).then(|| image_limit(old, new)).flatten(),
         reference_limit(old),
     ];
     let mut limits: Vec<_> = found.into_iter().flatten().collect();
@@ -101,10 +141,26 @@ pub fn effective(segments: &[Segment], sent: usize, rules: &Rules) -> Effective 
     Effective { sent, limits }
 }
 
-fn thinking_limit(old: &[Segment], rules: &Rules) -> Option<Limit> {
-    // Thinking of earlier turns went when the user spoke last.
+/// A limit that the chat template sets.
+fn template_limit(at: Option<usize>, cause: Cause, template: &Template) -> Option<Limit> {
+    let certainty = if template.certain { Certainty::Documented } else { Certainty::Possible };
+    Some(Limit { at: at?, cause, certainty, source: template.source })
+}
+
+/// The first position of the last turn that thinks. Thinking of earlier turns went when the user spoke last.
+fn first_thought(old: &[Segment]) -> Option<usize> {
     let turn = old.iter().rposition(Segment::is_user_speech).map_or(0, |last| last + 1);
-    let at = turn + old.get(turn..)?.iter().position(|segment| segment.thinks)?;
+    Some(turn + old.get(turn..)?.iter().position(|segment| segment.thinks)?)
+}
+
+/// The user's last message, if there are tools to stand in front of it.
+fn last_speech_behind_tools(old: &[Segment]) -> Option<usize> {
+    let has_tools = old.iter().any(|segment| segment.section == Section::Tools);
+    old.iter().rposition(Segment::is_user_speech).filter(|_| has_tools)
+}
+
+fn thinking_limit(old: &[Segment], rules: &Rules) -> Option<Limit> {
+    let at = first_thought(old)?;
     let certainty = if rules.known { Certainty::Documented } else { Certainty::Possible };
     Some(Limit { at, cause: Cause::ThinkingStripped, certainty, source: THINKING_SOURCE })
 }

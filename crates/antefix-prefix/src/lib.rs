@@ -58,7 +58,7 @@ pub mod verdict;
 pub use chain::{Chain, Link, View};
 pub use difference::{Change, Class, Difference, Side, difference, first_difference};
 pub use digest::Digest;
-pub use effective::{Cause, Certainty, Effective, Limit, effective};
+pub use effective::{Cause, Certainty, Effective, Interval, Limit, effective, effective_after};
 pub use lane::{Hints, Pairing, pair};
 pub use plan::{CachePlan, Marker, PlanInput, PlanNote, plan};
 pub use position::{

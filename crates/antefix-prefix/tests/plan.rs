@@ -1,8 +1,11 @@
 //! Where the markers go, and what the provider drops.
 
-use antefix_models::{Collapse, Lookback, Minimum, Platform, Retention, Rules, Support, Tokens, Ttl, rules};
+use antefix_models::{
+    Collapse, Lookback, Minimum, Platform, Preset, Retention, Rules, Setting, Support, Tokens, Ttl, rules,
+};
 use antefix_prefix::{
-    CachePlan, Cause, Certainty, Marker, PlanInput, PlanNote, PositionKind, Section, Segment, effective, plan,
+    CachePlan, Cause, Certainty, Interval, Marker, PlanInput, PlanNote, PositionKind, Section, Segment,
+    effective, effective_after, plan,
 };
 use antefix_wire::anthropic::{BlockKind, Role};
 use proptest::prelude::*;
@@ -210,6 +213,62 @@ fn what_the_provider_drops() {
     }
 }
 
+#[test]
+fn what_a_chat_template_rewrites() {
+    use Cause::{DateChanged, ReasoningStripped, ToolsMoved};
+    use Interval::{NewDay, SameDay};
+    type Limits = &'static [(usize, Cause)];
+    // The class, what was sent, what is new, and where the prompt no longer extends.
+    let cases: [(&str, Interval, &str, &str, Limits); 19] = [
+        ("append-only", NewDay, "TSuhcr", "hau", &[]),
+        // Reasoning stays as long as the turn lasts, and goes with what was said before it when the next one begins.
+        ("reasoning-stripping", SameDay, "TSuhcr", "hcr", &[]),
+        ("reasoning-stripping", SameDay, "TSuhcr", "hau", &[(3, ReasoningStripped)]),
+        ("reasoning-stripping", SameDay, "TSucrhcr", "au", &[(5, ReasoningStripped)]),
+        ("reasoning-stripping", SameDay, "TSucr", "au", &[]),
+        // That of the turn before last is gone already.
+        ("reasoning-stripping", SameDay, "TSuhcrhauhcr", "au", &[(9, ReasoningStripped)]),
+        ("reasoning-stripping", SameDay, "TSuhcrhaucr", "au", &[]),
+        // Reasoning that was not yet part of a prompt is no loss.
+        ("reasoning-stripping", SameDay, "TSu", "hau", &[]),
+        ("tools-late", SameDay, "TSucr", "cr", &[]),
+        ("tools-late", SameDay, "TSucr", "au", &[(2, ToolsMoved)]),
+        ("tools-late", SameDay, "TSuauacr", "au", &[(4, ToolsMoved)]),
+        ("tools-late", SameDay, "Sucr", "au", &[]),
+        ("tools-late", SameDay, "TS", "u", &[]),
+        ("dated", SameDay, "TSu", "au", &[]),
+        ("dated", NewDay, "TSu", "au", &[(0, DateChanged)]),
+        ("dated", NewDay, "TSu", "cr", &[(0, DateChanged)]),
+        ("dated", NewDay, "", "TSu", &[]),
+        ("reasoning-stripping dated", NewDay, "TSuhcr", "au", &[(0, DateChanged), (3, ReasoningStripped)]),
+        ("append-only", SameDay, "TSu", "ai", &[]),
+    ];
+    for (class, interval, old, new, expect) in cases {
+        let names = class.split(' ').map(str::to_owned).collect();
+        let settings = [("template".to_owned(), Setting::Texts(names))];
+        let rules = Preset::own("mine", &settings).unwrap().rules("a-model", None);
+        let found = effective_after(&segments(&format!("{old}{new}")), old.len(), &rules, interval);
+        let limits: Vec<_> = found.limits.iter().map(|limit| (limit.at, limit.cause)).collect();
+        assert_eq!(limits, expect, "{class} {interval:?} {old} {new}");
+    }
+}
+
+#[test]
+fn a_template_is_as_certain_as_its_source() {
+    let of = |preset: &str, model: &str| {
+        let rules = Preset::named(preset).unwrap().rules(model, None);
+        let limit = effective(&segments("TSuhcrau"), 6, &rules).limits[0];
+        (limit.cause, limit.certainty, limit.source)
+    };
+    let qwen = of("vllm", "Qwen/Qwen3-8B");
+    assert_eq!((qwen.0, qwen.1), (Cause::ReasoningStripped, Certainty::Documented));
+    assert!(qwen.2.contains("Qwen/Qwen3-0.6B") && qwen.2.ends_with("read 2026-11-30"), "{}", qwen.2);
+    let mistral = of("vllm", "mistral-7b-instruct");
+    assert_eq!((mistral.0, mistral.1), (Cause::ToolsMoved, Certainty::Possible));
+    let deepseek = of("deepseek", "deepseek-v4-pro");
+    assert_eq!((deepseek.0, deepseek.1), (Cause::ReasoningStripped, Certainty::Possible));
+}
+
 fn ttl() -> impl Strategy<Value = Ttl> {
     prop_oneof![Just(Ttl::FiveMinutes), Just(Ttl::OneHour)]
 }
@@ -327,6 +386,15 @@ fn notes_and_causes_are_told_in_words() {
         (Cause::MessageCleared, "the user speaks again: a system message with `clear_at` is dropped"),
         (Cause::FirstImage, "the first image of the conversation"),
         (Cause::ReferenceChanged, "a deferred tool that was referenced has another definition"),
+        (
+            Cause::ReasoningStripped,
+            "the user speaks again: the chat template leaves out the reasoning of the turn before",
+        ),
+        (
+            Cause::ToolsMoved,
+            "the user speaks again: the chat template moves the tools in front of the new message",
+        ),
+        (Cause::DateChanged, "the chat template puts the date in front, and it is another day"),
     ];
     for (cause, expect) in causes {
         assert_eq!(cause.to_string(), expect);
