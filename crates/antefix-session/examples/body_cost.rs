@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use antefix_models::{Platform, Ttl, rules};
 use antefix_session::closure::text_block;
 use antefix_session::conversation::Conversation;
+use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event, ResponseEnd, ResponseFacts, Returned};
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::{AttemptId, Entry, Header, LaneRecord, Millis};
@@ -133,6 +134,8 @@ fn header() -> Header {
 fn lane() -> LaneRecord {
     let system = [b"[", &text_block(&"Work carefully. ".repeat(400))[..], b"]"].concat();
     LaneRecord {
+        dialect: Dialect::Anthropic,
+        keeps_reasoning: false,
         platform: Platform::Anthropic,
         model: MODEL.to_owned(),
         scope: "0".to_owned(),

@@ -3,11 +3,11 @@
 //! The table is in `docs/formats/transcript.md`. Closing happens when the next message comes, from the state of
 //! the transcript alone, so that a process that was killed and one that lived close the same way.
 
-use antefix_wire::anthropic::{Block, BlockKind};
 use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
 
 use crate::conversation::{Call, Tail};
+use crate::dialect::Dialect;
 use crate::record::{RecordId, RewindReason};
 
 /// What turn closure says in the model's or the tools' place.
@@ -42,7 +42,7 @@ impl Default for Texts {
 pub enum Closing {
     /// Nothing: the next user message may follow.
     Nothing,
-    /// Error results for these calls; the results then lead the next user message.
+    /// Error results for these calls; the results then lead the next user message, or are a message of their own.
     Results(Vec<Call>),
     /// An assistant message in place of the reply that never came.
     Reply(Bytes),
@@ -65,19 +65,19 @@ pub enum Closing {
 }
 
 /// The row of the table that `tail` falls into.
-pub fn closing(tail: &Tail, texts: &Texts) -> Closing {
+pub fn closing(tail: &Tail, texts: &Texts, dialect: Dialect) -> Closing {
     match tail {
         Tail::Empty | Tail::Answered => Closing::Nothing,
         Tail::Calls { open } => Closing::Results(open.clone()),
-        Tail::Unanswered => Closing::Reply(text_message("assistant", texts.no_reply)),
+        Tail::Unanswered => Closing::Reply(dialect.reply(&[text_block(texts.no_reply)])),
         Tail::LeftBehind { to, reason } => Closing::GoBack { to: *to, reason: *reason },
         Tail::Paused { to, blocks } => {
             let mut blocks = blocks.clone();
-            end_thinking(&mut blocks, texts);
+            end_thinking(dialect, &mut blocks, texts);
             if blocks.is_empty() {
                 blocks.push(text_block(texts.no_reply));
             }
-            let reply = message("assistant", &blocks);
+            let reply = dialect.reply(&blocks);
             Closing::GoBackAndReply { to: *to, reason: RewindReason::Paused, reply }
         }
     }
@@ -92,13 +92,9 @@ pub(crate) fn broken_input(texts: &Texts, written: &str) -> String {
     }
 }
 
-/// Puts a closing text behind thinking that `blocks` end in.
-pub(crate) fn end_thinking(blocks: &mut Vec<Bytes>, texts: &Texts) {
-    let kind = |block: &Bytes| {
-        let body = Body::parse(block.to_vec()).ok()?;
-        Some(Block::read(body.root()).ok()?.kind)
-    };
-    if let Some(BlockKind::Thinking | BlockKind::RedactedThinking) = blocks.last().and_then(kind) {
+/// Puts a closing text behind thinking that `blocks`, which are in this dialect, end in.
+pub(crate) fn end_thinking(dialect: Dialect, blocks: &mut Vec<Bytes>, texts: &Texts) {
+    if dialect.ends_in_thinking(blocks) {
         blocks.push(text_block(texts.cut_off));
     }
 }
@@ -111,54 +107,10 @@ pub(crate) fn is_blank_text(block: &[u8]) -> bool {
         && node.get("text").and_then(Node::str).is_none_or(|text| text.trim().is_empty())
 }
 
-/// A message with one text block.
-pub fn text_message(role: &str, text: &str) -> Bytes {
-    message(role, &[text_block(text)])
-}
-
-/// A text block.
+/// A text block of the Messages API, which every dialect takes for what has not been said yet.
 pub fn text_block(text: &str) -> Bytes {
     let mut out = br#"{"type":"text","text":"#.to_vec();
     write_string(&mut out, text);
-    out.push(b'}');
-    out.into()
-}
-
-/// A message made of compact content blocks.
-pub fn message(role: &str, blocks: &[Bytes]) -> Bytes {
-    let mut out = br#"{"role":"#.to_vec();
-    write_string(&mut out, role);
-    out.extend_from_slice(br#","content":["#);
-    for (index, block) in blocks.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(block);
-    }
-    out.extend_from_slice(b"]}");
-    out.into()
-}
-
-/// A `tool_result` block with text content.
-pub fn text_result(call: &str, text: &str, is_error: bool) -> Bytes {
-    tool_result(call, &[text_block(text)], is_error)
-}
-
-/// A `tool_result` block made of compact content blocks.
-pub fn tool_result(call: &str, content: &[Bytes], is_error: bool) -> Bytes {
-    let mut out = br#"{"type":"tool_result","tool_use_id":"#.to_vec();
-    write_string(&mut out, call);
-    out.extend_from_slice(br#","content":["#);
-    for (index, block) in content.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(block);
-    }
-    out.push(b']');
-    if is_error {
-        out.extend_from_slice(br#","is_error":true"#);
-    }
     out.push(b'}');
     out.into()
 }

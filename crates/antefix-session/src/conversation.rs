@@ -15,9 +15,10 @@ pub use tail::Tail;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use antefix_models::Rules;
+use antefix_models::{Rules, Tokens};
 use antefix_prefix::{CachePlan, Chain, Marker, PlanInput, Relation, Segment, Tree, plan};
 
+use crate::dialect::Dialect;
 use crate::record::{
     AttemptId, AttemptRecord, Header, Millis, OutcomeRecord, Planned, RecordId, ResultRecord,
 };
@@ -80,6 +81,19 @@ struct Mark {
     steps: u64,
     /// A rewind has left sent requests behind, and no request was made since.
     branches: bool,
+    /// The conversation is being carried over from another dialect.
+    carry: Option<Carry>,
+}
+
+/// A conversation on its way into another dialect.
+#[derive(Clone, Copy, Debug)]
+struct Carry {
+    /// The last message of what is carried over, as an index into `messages`.
+    source: Option<usize>,
+    /// Number of the last turn there.
+    turn: u64,
+    /// Messages still to come.
+    left: u64,
 }
 
 impl Conversation {
@@ -117,6 +131,11 @@ impl Conversation {
         Some(&self.lanes.get(self.mark().lane?)?.lane)
     }
 
+    /// The protocol of that lane.
+    pub fn dialect(&self) -> Dialect {
+        self.lane().map(Lane::dialect).unwrap_or_default()
+    }
+
     /// The lane a request was made in.
     pub fn lane_of(&self, attempt: &Attempt) -> Option<&Lane> {
         self.lanes.iter().map(|open| &open.lane).find(|lane| lane.record() == attempt.attempt.lane)
@@ -126,6 +145,41 @@ impl Conversation {
     pub fn path(&self) -> impl DoubleEndedIterator<Item = &Message> + ExactSizeIterator {
         // INVARIANT: the path holds indices of messages.
         self.path.iter().map(|&index| &self.messages[index])
+    }
+
+    /// The messages that are still to be carried over into the open lane's dialect, oldest first; `None` if the
+    /// conversation is in it.
+    pub(crate) fn uncarried(&self) -> Option<Vec<&Message>> {
+        let mark = self.mark();
+        let is_other = |message: &Message| message.dialect() != self.dialect();
+        let source = match mark.carry {
+            Some(carry) => carry.source,
+            None => mark.message.filter(|&last| self.messages.get(last).is_some_and(is_other)),
+        };
+        Some(self.path_to(source?).into_iter().filter_map(|index| self.messages.get(index)).collect())
+    }
+
+    /// Whether all that was said is in the open lane's dialect; if not, the next prompt sees to it.
+    pub fn is_carried_over(&self) -> bool {
+        self.uncarried().is_none()
+    }
+
+    /// Tokens of the whole prompt, estimated.
+    pub(crate) fn estimated_tokens(&self) -> Tokens {
+        let tokens = self.segments.iter().map(|segment| segment.tokens.0);
+        Tokens(tokens.fold(0, u64::saturating_add))
+    }
+
+    /// The messages up to and with one, oldest first, as indices.
+    fn path_to(&self, last: usize) -> Vec<usize> {
+        let mut path = Vec::new();
+        let mut next = Some(last);
+        while let Some(index) = next {
+            path.push(index);
+            next = self.messages.get(index).and_then(Message::previous);
+        }
+        path.reverse();
+        path
     }
 
     /// The requests made so far, in order.

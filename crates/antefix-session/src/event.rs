@@ -187,8 +187,10 @@ pub struct RequestReport {
     pub attempt: AttemptId,
     /// HTTP status.
     pub status: u16,
-    /// Tokens by billing category; `None` if the provider did not say.
+    /// Tokens by billing category; `None` if nothing is known of them.
     pub counts: Option<Counts>,
+    /// The provider did not say, and `counts` are estimated from bytes.
+    pub is_estimated: bool,
     /// What they cost; `None` if the model is unpriced.
     pub cost: Option<Money>,
     /// Tokens of the session so far.

@@ -7,6 +7,7 @@
 
 pub mod closure;
 pub mod conversation;
+pub mod dialect;
 pub mod event;
 pub mod guard;
 pub mod line;

@@ -1,6 +1,7 @@
 //! The session's state machine: events in, commands out, no I/O. Time comes in as an argument.
 
 mod calls;
+mod carry;
 mod closing;
 mod kept;
 mod reply;
@@ -84,7 +85,8 @@ impl Session {
         self.state == State::Idle
     }
 
-    /// Opens a lane; the records must be appended before anything else.
+    /// Opens a lane; the records must be appended before anything else. If it is of another dialect than what was
+    /// said so far, that is closed and translated, and a notice tells what this costs.
     ///
     /// # Errors
     /// [`SessionError`] while a turn runs, or if the head is not a request's.
@@ -99,7 +101,12 @@ impl Session {
             ..lane
         };
         let mut step = Step::default();
+        if self.conversation.lane().is_some_and(|open| open.dialect() != lane.dialect) {
+            self.carry_over(&mut step, now)?;
+            self.settle_all(&mut step, now)?;
+        }
         self.record(&mut step, Record::Lane(lane), now)?;
+        self.carry_over(&mut step, now)?;
         Ok(step.commands)
     }
 
@@ -137,6 +144,7 @@ impl Session {
             step.end(turn, EndReason::Guard, Some(text));
             return Ok(());
         }
+        self.carry_over(step, now)?;
         let message = self.close_turn(step, blocks, now)?;
         self.record(step, Record::Turn { turn }, now)?;
         step.emit(SessionEvent::TurnStarted { turn });
@@ -213,6 +221,7 @@ impl Session {
         if !self.is_idle() {
             return Err(SessionError::Busy);
         }
+        self.carry_over(step, now)?;
         let target = self.conversation.before_turn(turn).ok_or(SessionError::NoTurn(turn))?;
         self.go_back(step, target, RewindReason::User, now)?;
         step.durable();

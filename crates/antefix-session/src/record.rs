@@ -6,7 +6,10 @@ mod encode;
 pub use decode::RecordError;
 
 use antefix_models::{Platform, Ttl};
+use antefix_wire::assemble::StopReason;
 use bytes::Bytes;
+
+use crate::dialect::Dialect;
 
 /// Number of a record in its transcript; the header is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -80,6 +83,11 @@ pub enum Record {
         /// What it decided, in words for the user.
         text: String,
     },
+    /// The conversation goes on in the open lane's dialect: the next messages say what was said before in another.
+    Carry {
+        /// How many they are.
+        messages: u64,
+    },
     /// The conversation goes on from an earlier record, which is this record's parent.
     Rewind {
         /// Why.
@@ -90,6 +98,8 @@ pub enum Record {
 /// See [`Record::Lane`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneRecord {
+    /// The protocol all its bytes are written in.
+    pub dialect: Dialect,
     /// Where the model runs.
     pub platform: Platform,
     /// The model's name as sent.
@@ -102,14 +112,18 @@ pub struct LaneRecord {
     pub envelope: Bytes,
     /// The tools, as one compact array.
     pub tools: Bytes,
-    /// The system blocks, as one compact array; the first `static_blocks` are equal for all sessions of a kind.
+    /// The system blocks, or the messages of the system prompt, as one compact array; the first `static_blocks` are
+    /// equal for all sessions of a kind.
     pub system: Bytes,
-    /// Number of leading system blocks that are shared.
+    /// Number of leading entries of `system` that are shared.
     pub static_blocks: u64,
     /// Whether markers are sent at all, and how long entries live.
     pub cache: Option<Ttl>,
     /// Version of the tools' contract that dispatch keeps to.
     pub contract: u64,
+    /// Whether a model's reasoning is sent back where the protocol does not ask for it. What is left out when a reply
+    /// goes on record never comes back, so this is decided once.
+    pub keeps_reasoning: bool,
 }
 
 /// Who a message comes from.
@@ -139,11 +153,11 @@ pub struct MessageRecord {
 pub enum MessageContent {
     /// The whole message, compact.
     Fragment(Bytes),
-    /// A user message made of recorded results, in this order, and further blocks behind them.
+    /// Recorded results, in this order, and what stands behind them.
     Results {
         /// The [`Record::Result`]s.
         results: Vec<RecordId>,
-        /// Further content blocks, each compact.
+        /// Further content blocks, each compact; none in Chat Completions, where results are messages.
         blocks: Vec<Bytes>,
     },
 }
@@ -157,7 +171,7 @@ pub struct ResultRecord {
     pub tool: String,
     /// Whether the result is an error.
     pub is_error: bool,
-    /// The `tool_result` block, compact.
+    /// The `tool_result` block, or the message of the role `tool`, compact.
     pub fragment: Bytes,
     /// What the tool learned about files, as one compact array; empty array if nothing.
     pub facts: Bytes,
@@ -219,6 +233,8 @@ pub struct OutcomeRecord {
     pub stop_reason: Option<String>,
     /// The usage object as it came, merged over the stream's events.
     pub usage: Option<Bytes>,
+    /// Length of the reply's blocks in bytes, where no usage came and tokens must be estimated.
+    pub reply_bytes: Option<u64>,
     /// When the first byte of the response arrived.
     pub first_byte: Option<Millis>,
     /// What went wrong, in words for the user.
@@ -231,15 +247,15 @@ impl OutcomeRecord {
     /// Why what was asked may not be sent again, if so.
     pub fn leaves_behind(&self) -> Option<RewindReason> {
         match self.status? {
-            200 => (self.stop_reason.as_deref() == Some(STOP_REFUSAL)).then_some(RewindReason::Refusal),
+            200 => {
+                let stop = self.stop_reason.as_deref().map(StopReason::named);
+                (stop == Some(StopReason::Refusal)).then_some(RewindReason::Refusal)
+            }
             status if is_retryable(status) => None,
             _ => Some(RewindReason::Rejected),
         }
     }
 }
-
-/// The stop reason of a refusal.
-pub(crate) const STOP_REFUSAL: &str = "refusal";
 
 /// Whether a request with that status may be answered when it is made again.
 ///
@@ -271,6 +287,8 @@ pub enum EndReason {
     Rejected,
     /// The provider could not be reached or failed, retries included.
     Failed,
+    /// It was over long ago, and its messages have been carried over into another dialect.
+    Carried,
 }
 
 /// Why a conversation went back.
@@ -316,5 +334,6 @@ words!(EndReason {
     Interrupted = "interrupted",
     Rejected = "rejected",
     Failed = "failed",
+    Carried = "carried",
 });
 words!(RewindReason { User = "user", Rejected = "rejected", Refusal = "refusal", Paused = "paused" });

@@ -16,8 +16,10 @@ pub struct Spend {
     pub cost: Money,
     /// Requests whose model has no known price.
     pub unpriced: u64,
-    /// Requests whose usage was not reported.
+    /// Requests whose usage was not reported and cannot be estimated.
     pub unreported: u64,
+    /// Requests whose usage was not reported: their tokens are estimated from bytes, and none count as read.
+    pub estimated: u64,
 }
 
 impl Spend {
@@ -37,6 +39,7 @@ impl Spend {
         self.cost += other.cost;
         self.unpriced = self.unpriced.saturating_add(other.unpriced);
         self.unreported = self.unreported.saturating_add(other.unreported);
+        self.estimated = self.estimated.saturating_add(other.estimated);
     }
 }
 
@@ -63,18 +66,27 @@ pub fn spend(attempt: &Attempt, platform: Platform, model: &str) -> Spend {
     let Some((_, outcome)) = &attempt.outcome else {
         return Spend::default();
     };
-    let Some(raw) = &outcome.usage else {
-        let unreported = u64::from(outcome.status == Some(200));
-        return Spend { unreported, ..Spend::default() };
-    };
-    let Ok(body) = Body::parse(raw.to_vec()) else {
-        return Spend { unreported: 1, ..Spend::default() };
-    };
-    let counts = counts(&Usage::read(body.root()));
-    match price(platform, model, date(attempt.at), Modifiers::default(), counts.prompt()) {
-        Some(prices) => Spend { counts, cost: cost(&prices, &counts), ..Spend::default() },
-        None => Spend { counts, unpriced: 1, ..Spend::default() },
+    if outcome.status != Some(200) && outcome.usage.is_none() {
+        return Spend::default();
     }
+    let body = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
+    let (counts, estimated) = match (body, outcome.reply_bytes) {
+        (Some(body), _) => (counts(&Usage::read(body.root())), 0),
+        (None, Some(reply)) => (estimate(attempt.attempt.bytes, reply), 1),
+        (None, None) => return Spend { unreported: 1, ..Spend::default() },
+    };
+    let spend = Spend { counts, estimated, ..Spend::default() };
+    match price(platform, model, date(attempt.at), Modifiers::default(), counts.prompt()) {
+        Some(prices) => Spend { cost: cost(&prices, &counts), ..spend },
+        None => Spend { unpriced: 1, ..spend },
+    }
+}
+
+/// Tokens of a request and its reply of so many bytes, at 3.5 bytes each; nobody knows what of it was read from a
+/// cache.
+fn estimate(request: u64, reply: u64) -> Counts {
+    let tokens = |bytes: u64| Tokens(bytes.saturating_mul(2) / 7);
+    Counts { uncached: tokens(request), output: tokens(reply), ..Counts::default() }
 }
 
 /// The UTC date of a point in time: what a dated price is looked up by.

@@ -1,10 +1,10 @@
 //! Rebuilds every body of a transcript from its fragments and compares it with the digest taken at the socket.
 
-use antefix_prefix::{Advance, Chain, Marker, Relation, Tree, positions};
-use antefix_wire::anthropic::Request;
+use antefix_prefix::{Advance, Chain, Marker, Relation, Tree};
 use antefix_wire::json::Body;
 
 use crate::conversation::Conversation;
+use crate::dialect::Dialect;
 use crate::record::{AttemptRecord, Entry, Header, Planned, Record};
 
 /// What a check of a transcript found.
@@ -101,7 +101,8 @@ impl Check {
                 ),
             );
         }
-        let chain = match chain_of(&body.chunks.concat()) {
+        let dialect = self.conversation.dialect();
+        let chain = match chain_of(&body.chunks.concat(), dialect) {
             Ok(chain) => chain,
             Err(reason) => return self.found(entry, format!("request {}: {reason}", attempt.attempt.0)),
         };
@@ -163,9 +164,8 @@ impl Check {
     }
 }
 
-fn chain_of(body: &[u8]) -> Result<Chain, String> {
+fn chain_of(body: &[u8], dialect: Dialect) -> Result<Chain, String> {
     let body = Body::parse(body).map_err(|error| format!("the body is not JSON: {error}"))?;
-    let request =
-        Request::read(body.root()).map_err(|error| format!("the body is not a request: {error}"))?;
-    Ok(Chain::of(&positions(&request)))
+    let positions = dialect.positions(body.root());
+    Ok(Chain::of(&positions.map_err(|error| format!("the body is not a request: {error}"))?))
 }

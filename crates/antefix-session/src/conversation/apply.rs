@@ -3,8 +3,8 @@ use antefix_wire::json::Body;
 use antefix_wire::usage::Usage;
 use bytes::Bytes;
 
-use super::{Attempt, Conversation, Lane, Mark, Message, OpenLane, message::Place, next_attempt};
-use crate::closure;
+use super::{Attempt, Carry, Conversation, Lane, Mark, Message, OpenLane, message::Place, next_attempt};
+use crate::dialect::Dialect;
 use crate::record::{AttemptRecord, Entry, MessageContent, MessageRecord, OutcomeRecord, Record, RecordId};
 
 /// A record that does not fit the ones in front of it.
@@ -46,6 +46,7 @@ impl Conversation {
             return Err(ApplyError::Number { found: id, expected });
         }
         let goes_back = matches!(entry.record, Record::Rewind { .. });
+        let starts_anew = matches!(entry.record, Record::Carry { .. });
         let follows = entry.parent.0 + 1 == id || goes_back;
         let parent = self.marks.get(entry.parent.0 as usize).filter(|_| follows);
         let mut mark = *parent.ok_or(ApplyError::Reference(id))?;
@@ -74,12 +75,19 @@ impl Conversation {
             // The turn that is left is still the one that runs, so that its end can be recorded; and a lane that was
             // opened since stays open.
             Record::Rewind { .. } => {
-                mark = Mark { message: mark.message, pending: mark.pending, branches: true, ..self.mark() };
+                let (message, pending) = (mark.message, mark.pending);
+                mark = Mark { message, pending, branches: true, carry: None, ..self.mark() };
+            }
+            Record::Carry { messages } => {
+                let (source, turn) =
+                    mark.carry.map_or((mark.message, mark.turn), |carry| (carry.source, carry.turn));
+                let carry = (*messages > 0).then_some(Carry { source, turn, left: *messages });
+                mark = Mark { message: None, pending: None, carry, ..mark };
             }
         }
         let lane_changed = mark.lane != self.mark().lane;
         self.marks.push(mark);
-        if goes_back || lane_changed {
+        if goes_back || starts_anew || lane_changed {
             self.rebuild_path();
         }
         Ok(())
@@ -92,17 +100,17 @@ impl Conversation {
         mark: &mut Mark,
     ) -> Result<(), ApplyError> {
         let (id, parent) = (entry.id, entry.parent);
-        if mark.lane.is_none() {
-            return Err(ApplyError::NoLane(id.0));
-        }
+        let open = mark.lane.and_then(|lane| self.lanes.get(lane)).ok_or(ApplyError::NoLane(id.0))?;
+        let dialect = open.lane.dialect();
         let fragment = match &message.content {
             MessageContent::Fragment(fragment) => fragment.clone(),
-            MessageContent::Results { results, blocks } => self.seal(id, results, blocks)?,
+            MessageContent::Results { results, blocks } => self.seal(id, dialect, results, blocks)?,
         };
         let previous = mark.message.and_then(|index| self.messages.get(index));
         let start = previous.map_or(0, Message::end);
         let (message, positions) = Message::read(
             Place { record: id, parent, previous: mark.message, turn: mark.turn, start },
+            dialect,
             message.origin,
             fragment,
         )
@@ -114,17 +122,30 @@ impl Conversation {
         self.call_ids.extend(message.calls().iter().map(|call| call.id.clone()));
         mark.message = Some(self.messages.len());
         mark.pending = None;
+        if let Some(carry) = &mut mark.carry {
+            carry.left = carry.left.saturating_sub(1);
+            if carry.left == 0 {
+                mark.turn = mark.turn.max(carry.turn);
+                mark.carry = None;
+            }
+        }
         self.messages.push(message);
         Ok(())
     }
 
-    fn seal(&mut self, id: RecordId, results: &[RecordId], blocks: &[Bytes]) -> Result<Bytes, ApplyError> {
+    fn seal(
+        &mut self,
+        id: RecordId,
+        dialect: Dialect,
+        results: &[RecordId],
+        blocks: &[Bytes],
+    ) -> Result<Bytes, ApplyError> {
         let mut all = Vec::with_capacity(results.len() + blocks.len());
         for result in results {
             all.push(self.results.get(result).ok_or(ApplyError::Reference(id.0))?.fragment.clone());
         }
         all.extend(blocks.iter().cloned());
-        let fragment = closure::message("user", &all);
+        let fragment = dialect.sealed(&all);
         self.work.rendered += fragment.len() as u64;
         Ok(fragment)
     }
@@ -175,13 +196,7 @@ impl Conversation {
     /// Makes path, segments and chain those of the last mark.
     fn rebuild_path(&mut self) {
         let mark = self.mark();
-        let mut path = Vec::new();
-        let mut next = mark.message;
-        while let Some(index) = next {
-            path.push(index);
-            next = self.messages.get(index).and_then(Message::previous);
-        }
-        path.reverse();
+        let path = mark.message.map(|last| self.path_to(last)).unwrap_or_default();
         let mut segments = Vec::new();
         let mut chain = Chain::new();
         if let Some(open) = self.open_lane() {

@@ -43,6 +43,8 @@ struct Settled {
     /// Messages in it, as indices into the conversation's messages.
     last: Option<usize>,
     count: usize,
+    /// A message stands in the head.
+    holds_messages: bool,
     chunks: Vec<Bytes>,
     /// Not yet merged into a chunk.
     small: BytesMut,
@@ -98,6 +100,7 @@ impl Settled {
             head_markers,
             last: None,
             count: 0,
+            holds_messages: lane.holds_messages(),
             chunks: Vec::new(),
             small,
             len,
@@ -116,7 +119,7 @@ impl Settled {
 
     fn add(&mut self, index: usize, message: &Message, work: &mut Work) {
         let before = self.small.len();
-        if self.count > 0 {
+        if self.count > 0 || self.holds_messages {
             self.small.put_u8(b',');
         }
         self.small.put_slice(message.fragment());
@@ -145,7 +148,7 @@ impl Settled {
         tail.put_slice(&self.small);
         let hashed_from = tail.len();
         for (number, &index) in rest.iter().enumerate() {
-            if self.count + number > 0 {
+            if self.count + number > 0 || self.holds_messages {
                 tail.put_u8(b',');
             }
             // INVARIANT: the path holds indices of messages.

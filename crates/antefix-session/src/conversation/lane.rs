@@ -1,10 +1,10 @@
 use antefix_models::Ttl;
-use antefix_prefix::{Chain, Position, Section, Segment, positions};
-use antefix_wire::anthropic::Request;
+use antefix_prefix::{Chain, Position, Section, Segment};
 use antefix_wire::json::Body;
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::message::segment_of;
+use crate::dialect::{Dialect, Head};
 use crate::record::{LaneRecord, RecordId};
 
 /// Why a lane's head cannot be used.
@@ -20,8 +20,8 @@ pub enum LaneError {
 pub struct Lane {
     record: RecordId,
     lane: LaneRecord,
-    /// The body up to and with `"messages":[`.
     head: Bytes,
+    holds_messages: bool,
     /// For each position of the head, the offset in `head` where a marker goes.
     marker_offsets: Vec<usize>,
     segments: Vec<Segment>,
@@ -35,12 +35,11 @@ impl Lane {
     /// # Errors
     /// [`LaneError`] if envelope, tools and system do not make a request.
     pub fn new(record: RecordId, lane: LaneRecord) -> Result<Self, LaneError> {
-        let head = render_head(&lane)?;
+        let Head { bytes: head, holds_messages } = lane.dialect.head(&lane).map_err(LaneError::Head)?;
         let mut whole = head.to_vec();
         whole.extend_from_slice(b"]}");
         let body = Body::parse(whole).map_err(|error| LaneError::Head(error.to_string()))?;
-        let request = Request::read(body.root()).map_err(|error| LaneError::Head(error.to_string()))?;
-        let positions = positions(&request);
+        let positions = lane.dialect.positions(body.root()).map_err(LaneError::Head)?;
         Ok(Self {
             record,
             marker_offsets: positions.iter().map(|position| position.range.end - 1).collect(),
@@ -48,6 +47,7 @@ impl Lane {
             static_head: static_head(&positions, lane.static_blocks as usize),
             chain: Chain::of(&positions),
             head,
+            holds_messages,
             lane,
         })
     }
@@ -62,14 +62,24 @@ impl Lane {
         &self.lane
     }
 
+    /// The protocol all its bytes are written in.
+    pub fn dialect(&self) -> Dialect {
+        self.lane.dialect
+    }
+
     /// How long entries live; `None` if no markers are sent.
     pub fn cache(&self) -> Option<Ttl> {
         self.lane.cache
     }
 
-    /// The body up to and with `"messages":[`.
+    /// The body up to where the first message goes.
     pub fn head(&self) -> &Bytes {
         &self.head
+    }
+
+    /// Whether messages stand in the head, so that a comma goes in front of the next.
+    pub(super) fn holds_messages(&self) -> bool {
+        self.holds_messages
     }
 
     pub(super) fn marker_offset(&self, position: usize) -> Option<usize> {
@@ -93,26 +103,6 @@ impl Lane {
     pub(super) fn chain(&self) -> &Chain {
         &self.chain
     }
-}
-
-fn render_head(lane: &LaneRecord) -> Result<Bytes, LaneError> {
-    let envelope = lane.envelope.strip_suffix(b"}").filter(|envelope| envelope.len() > 1);
-    let envelope = envelope.ok_or_else(|| LaneError::Head("the envelope is empty".to_owned()))?;
-    for (name, value) in [("tools", &lane.tools), ("system", &lane.system)] {
-        if !value.starts_with(b"[") {
-            return Err(LaneError::Head(format!("`{name}` is not an array")));
-        }
-    }
-    let mut head = BytesMut::with_capacity(envelope.len() + lane.tools.len() + lane.system.len() + 48);
-    head.put_slice(envelope);
-    for (name, value) in [("tools", &lane.tools), ("system", &lane.system)] {
-        if value.as_ref() != b"[]" {
-            head.put_slice(format!(",\"{name}\":").as_bytes());
-            head.put_slice(value);
-        }
-    }
-    head.put_slice(b",\"messages\":[");
-    Ok(head.freeze())
 }
 
 fn static_head(positions: &[Position], static_blocks: usize) -> Option<usize> {

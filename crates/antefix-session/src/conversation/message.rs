@@ -1,9 +1,8 @@
 use antefix_models::Tokens;
-use antefix_prefix::{Position, Segment, message_positions};
-use antefix_wire::anthropic::{self, Block, BlockKind, Role};
-use antefix_wire::json::{Body, Node};
+use antefix_prefix::{Position, Segment};
 use bytes::Bytes;
 
+use crate::dialect::{Dialect, Reading};
 use crate::record::{Origin, RecordId};
 
 /// A tool call the model asks for.
@@ -37,7 +36,8 @@ pub(super) struct Place {
 pub struct Message {
     place: Place,
     origin: Origin,
-    role: Role,
+    dialect: Dialect,
+    is_user: bool,
     fragment: Bytes,
     marker_offsets: Vec<usize>,
     segments: Vec<Segment>,
@@ -51,35 +51,29 @@ pub struct Message {
 impl Message {
     pub(super) fn read(
         place: Place,
+        dialect: Dialect,
         origin: Origin,
         fragment: Bytes,
     ) -> Result<(Self, Vec<Position>), String> {
-        let body = Body::parse(fragment.to_vec()).map_err(|error| error.to_string())?;
-        let message = anthropic::Message::read(body.root()).map_err(|error| error.to_string())?;
-        if message.content.iter().any(|block| block.from_string) {
-            return Err("its content is not an array of blocks".to_owned());
-        }
-        let positions = message_positions(&message, 0);
+        let Reading { positions, is_user, calls, server_calls, server_results } = dialect.read(&fragment)?;
         let message = Self {
             place,
             origin,
-            role: message.role,
+            dialect,
+            is_user,
             marker_offsets: positions.iter().map(|position| position.range.end - 1).collect(),
             segments: positions.iter().map(segment_of).collect(),
-            calls: message.content.iter().filter_map(call_of).collect(),
-            server_calls: message.content.iter().filter_map(server_call).collect(),
-            server_results: message.content.iter().filter_map(server_result).collect(),
-            fragment: fragment.clone(),
+            calls,
+            server_calls,
+            server_results,
+            fragment,
         };
         Ok((message, positions))
     }
 
     /// The positions of its bytes, read anew.
     pub(super) fn positions(&self) -> Vec<Position> {
-        let Ok(body) = Body::parse(self.fragment.to_vec()) else { return Vec::new() };
-        anthropic::Message::read(body.root())
-            .map(|message| message_positions(&message, 0))
-            .unwrap_or_default()
+        self.dialect.read(&self.fragment).map(|reading| reading.positions).unwrap_or_default()
     }
 
     /// The record that says it.
@@ -97,12 +91,27 @@ impl Message {
         self.place.turn
     }
 
-    /// Whether its role is the user's.
+    /// Whether it is the user's, or holds results.
     pub fn is_user(&self) -> bool {
-        self.role == Role::User
+        self.is_user
     }
 
-    /// Its bytes, as sent but for markers.
+    /// The protocol it is written in.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Whether it holds a model's thinking.
+    pub(crate) fn thinks(&self) -> bool {
+        self.segments.iter().any(|segment| segment.thinks)
+    }
+
+    /// Its parts in order, as content blocks of the Messages API.
+    pub fn blocks(&self) -> Vec<Bytes> {
+        self.dialect.blocks(&self.fragment)
+    }
+
+    /// Its bytes, as sent but for markers; several messages of Chat Completions are set apart by commas.
     pub fn fragment(&self) -> &Bytes {
         &self.fragment
     }
@@ -127,11 +136,7 @@ impl Message {
 
     /// Its blocks in front of the first call of the provider's tools that `is_open` holds for.
     pub(super) fn blocks_up_to(&self, is_open: &dyn Fn(&String) -> bool) -> Vec<Bytes> {
-        let Ok(body) = Body::parse(self.fragment.to_vec()) else { return Vec::new() };
-        let Ok(message) = anthropic::Message::read(body.root()) else { return Vec::new() };
-        let stays = |block: &&Block<'_>| !server_call(block).is_some_and(|id| is_open(&id));
-        let kept = message.content.iter().take_while(stays);
-        kept.map(|block| Bytes::copy_from_slice(block.node.raw().as_bytes())).collect()
+        self.dialect.blocks_up_to(&self.fragment, is_open)
     }
 
     pub(super) fn previous(&self) -> Option<usize> {
@@ -159,26 +164,4 @@ impl Message {
 /// What the planner needs to know of a position; tokens are estimated at 3.5 bytes each.
 pub(super) fn segment_of(position: &Position) -> Segment {
     Segment::of(position, Tokens(position.range.len() as u64 * 2 / 7))
-}
-
-fn call_of(block: &Block<'_>) -> Option<Call> {
-    if block.kind != BlockKind::ToolUse {
-        return None;
-    }
-    let text = |name| block.node.get(name).and_then(Node::str);
-    Some(Call {
-        id: text("id")?.into_owned(),
-        name: text("name")?.into_owned(),
-        input: Bytes::copy_from_slice(block.node.get("input").map_or("{}", Node::raw).as_bytes()),
-    })
-}
-
-fn server_call(block: &Block<'_>) -> Option<String> {
-    let is_call = matches!(block.kind, BlockKind::ServerToolUse | BlockKind::McpToolUse);
-    Some(block.node.get("id").filter(|_| is_call)?.str()?.into_owned())
-}
-
-fn server_result(block: &Block<'_>) -> Option<String> {
-    let is_clients = block.kind == BlockKind::ToolResult;
-    Some(block.node.get("tool_use_id").filter(|_| !is_clients)?.str()?.into_owned())
 }

@@ -5,7 +5,9 @@ use super::{Session, SessionError, State, Step};
 use crate::closure;
 use crate::conversation::Call;
 use crate::event::{Returned, SessionEvent};
-use crate::record::{EndReason, MessageContent, MessageRecord, Millis, Origin, Record, ResultRecord};
+use crate::record::{
+    EndReason, MessageContent, MessageRecord, Millis, Origin, Record, RecordId, ResultRecord,
+};
 
 impl Session {
     /// Records what a call returned; with the last one, seals the results and makes the next request.
@@ -23,7 +25,7 @@ impl Session {
         let facts = frozen("what the tool learned", &output.facts, Kind::Array)?;
         let call = open.remove(index);
         let done = open.is_empty();
-        let fragment = closure::tool_result(&call.id, &content, output.is_error);
+        let fragment = self.conversation.dialect().result(&call.id, &content, output.is_error);
         self.record(step, Record::Result(result(&call, output.is_error, fragment, facts)), now)?;
         step.emit(SessionEvent::CallFinished { call, is_error: output.is_error, text: text_of(&content) });
         if done { self.seal_results(step, now) } else { Ok(()) }
@@ -37,9 +39,19 @@ impl Session {
             // The results stay unsealed and lead the next message of the user.
             return self.stop(step, guard, text, now);
         }
-        let content = MessageContent::Results { results: self.conversation.pending(), blocks: Vec::new() };
-        self.record(step, Record::Message(MessageRecord { origin: Origin::Results, content }), now)?;
+        self.seal(step, self.conversation.pending(), now)?;
         self.request(step, 0, now)
+    }
+
+    /// Records a message of nothing but results.
+    pub(super) fn seal(
+        &mut self,
+        step: &mut Step,
+        results: Vec<RecordId>,
+        now: Millis,
+    ) -> Result<(), SessionError> {
+        let content = MessageContent::Results { results, blocks: Vec::new() };
+        self.record(step, Record::Message(MessageRecord { origin: Origin::Results, content }), now)
     }
 }
 

@@ -2,7 +2,7 @@ use bytes::Bytes;
 
 use super::calls::result;
 use super::{Session, SessionError, Step};
-use crate::closure::{self, Closing, closing};
+use crate::closure::{Closing, closing, text_block};
 use crate::conversation::Call;
 use crate::record::{Entry, MessageContent, MessageRecord, Millis, Origin, Record, RecordId, RewindReason};
 
@@ -14,8 +14,27 @@ impl Session {
         blocks: Vec<Bytes>,
         now: Millis,
     ) -> Result<MessageRecord, SessionError> {
+        let content = match self.settle(step, now)? {
+            Some(results) => MessageContent::Results { results, blocks },
+            None => MessageContent::Fragment(self.conversation.dialect().user_message(&blocks)),
+        };
+        Ok(MessageRecord { origin: Origin::User, content })
+    }
+
+    /// Closes the turn before with nothing left to be said.
+    pub(super) fn settle_all(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
+        if let Some(results) = self.settle(step, now)? {
+            self.seal(step, results, now)?;
+            self.settle(step, now)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the turn before; gives the results that lead the next message, if any do.
+    fn settle(&mut self, step: &mut Step, now: Millis) -> Result<Option<Vec<RecordId>>, SessionError> {
+        let dialect = self.conversation.dialect();
         for _ in 0..MOST_CLOSINGS {
-            match closing(&self.conversation.tail(), &self.settings.texts) {
+            match closing(&self.conversation.tail(), &self.settings.texts, dialect) {
                 Closing::Nothing => break,
                 Closing::GoBack { to, reason } => self.go_back(step, to, reason, now)?,
                 Closing::Reply(reply) => self.closing_reply(step, reply, now)?,
@@ -25,13 +44,15 @@ impl Session {
                 }
                 Closing::Results(open) => {
                     self.closing_results(step, &open, now)?;
-                    let content = MessageContent::Results { results: self.conversation.pending(), blocks };
-                    return Ok(MessageRecord { origin: Origin::User, content });
+                    let results = self.conversation.pending();
+                    if dialect.results_lead_the_prompt() {
+                        return Ok(Some(results));
+                    }
+                    self.seal(step, results, now)?;
                 }
             }
         }
-        let content = MessageContent::Fragment(closure::message("user", &blocks));
-        Ok(MessageRecord { origin: Origin::User, content })
+        Ok(None)
     }
 
     pub(super) fn go_back(
@@ -54,13 +75,13 @@ impl Session {
         for call in open {
             let ran = self.conversation.results().values().any(|known| known.call == call.id);
             let text = if ran { self.settings.texts.left_out } else { self.settings.texts.not_run };
-            let fragment = closure::text_result(&call.id, text, true);
+            let fragment = self.conversation.dialect().result(&call.id, &[text_block(text)], true);
             self.record(step, Record::Result(result(call, true, fragment, Bytes::from_static(b"[]"))), now)?;
         }
         Ok(())
     }
 }
 
-/// A row of the table leads to another at most twice: back behind a rejected message, and then to its paused reply or
-/// open calls.
+/// A row of the table leads to another at most three times: back behind a rejected message, then to its paused reply
+/// or open calls, and to the reply behind those.
 const MOST_CLOSINGS: usize = 4;

@@ -1,16 +1,16 @@
 use antefix_wire::anthropic::BlockKind;
-use antefix_wire::assemble::Assembled;
+use antefix_wire::assemble::{Assembled, StopReason};
 use antefix_wire::json::{Body, Node};
 use bytes::Bytes;
 
 use super::calls::result;
 use super::kept::{BrokenCall, Kept, kept, unusable};
 use super::{Session, SessionError, State, Step};
-use crate::closure;
-use crate::conversation::Tail;
+use crate::closure::{self, text_block};
+use crate::conversation::{Lane, Tail};
 use crate::event::{Command, ResponseFacts, SessionEvent};
 use crate::record::{
-    AttemptId, EndReason, MessageContent, MessageRecord, Millis, Origin, OutcomeRecord, Record, STOP_REFUSAL,
+    AttemptId, EndReason, LaneRecord, MessageContent, MessageRecord, Millis, Origin, OutcomeRecord, Record,
 };
 
 /// A streamed message as it came.
@@ -31,7 +31,7 @@ impl Session {
         now: Millis,
     ) -> Result<(), SessionError> {
         let message = &reply.message;
-        let failed = failure(message, reply.cut);
+        let failed = failure(message, reply.cut, self.lane()?);
         self.outcome(step, outcome_of(message, reply.response, failed.clone(), reply.attempt), now)?;
         if let Some(text) = unknown(message) {
             step.emit(SessionEvent::Notice(text));
@@ -40,7 +40,7 @@ impl Session {
         if !self.interrupted && retries < self.settings.retries {
             return self.retry(step, retries, reason, None, now);
         }
-        let kept = kept(message, false, self.conversation.call_ids(), &self.settings.texts);
+        let kept = self.kept(message, false)?;
         self.keep(step, &kept, now)?;
         if self.interrupted {
             return self.end_turn(step, EndReason::Interrupted, None, now);
@@ -54,13 +54,13 @@ impl Session {
         message: &Assembled,
         now: Millis,
     ) -> Result<(), SessionError> {
-        let stop = message.stop_reason.as_deref().unwrap_or("end_turn");
-        if stop == STOP_REFUSAL {
+        let stop = message.stop().unwrap_or(StopReason::EndTurn);
+        if stop == StopReason::Refusal {
             self.leave_behind(step, now)?;
             let text = "the model refused; what was asked in this turn is left out of the conversation";
             return self.end_turn(step, EndReason::Refusal, Some(text.to_owned()), now);
         }
-        let kept = kept(message, true, self.conversation.call_ids(), &self.settings.texts);
+        let kept = self.kept(message, true)?;
         self.keep(step, &kept, now)?;
         for call in &kept.broken {
             self.answer_broken(step, call, now)?;
@@ -87,12 +87,20 @@ impl Session {
         Ok(())
     }
 
+    fn lane(&self) -> Result<&LaneRecord, SessionError> {
+        self.conversation.lane().map(Lane::spec).ok_or(SessionError::NoLane)
+    }
+
+    fn kept(&self, message: &Assembled, answers: bool) -> Result<Kept, SessionError> {
+        Ok(kept(message, answers, self.conversation.call_ids(), &self.settings.texts, self.lane()?))
+    }
+
     /// Records what of the reply can be sent back, if anything.
     fn keep(&mut self, step: &mut Step, kept: &Kept, now: Millis) -> Result<(), SessionError> {
         if kept.blocks.is_empty() {
             return Ok(());
         }
-        let content = MessageContent::Fragment(closure::message("assistant", &kept.blocks));
+        let content = MessageContent::Fragment(self.conversation.dialect().reply(&kept.blocks));
         self.record(step, Record::Message(MessageRecord { origin: Origin::Assistant, content }), now)
     }
 
@@ -105,7 +113,7 @@ impl Session {
     ) -> Result<(), SessionError> {
         let BrokenCall { call, written } = broken;
         let text = closure::broken_input(&self.settings.texts, written);
-        let fragment = closure::text_result(&call.id, &text, true);
+        let fragment = self.conversation.dialect().result(&call.id, &[text_block(&text)], true);
         step.emit(SessionEvent::CallStarted(call.clone()));
         self.record(step, Record::Result(result(call, true, fragment, Bytes::from_static(b"[]"))), now)?;
         step.emit(SessionEvent::CallFinished { call: call.clone(), is_error: true, text });
@@ -127,33 +135,33 @@ fn unknown(message: &Assembled) -> Option<String> {
 }
 
 /// Why a reply cannot be taken as it is. A refusal is final wherever the stream ended.
-fn failure(message: &Assembled, cut: Option<String>) -> Option<String> {
-    if message.stop_reason.as_deref() == Some(STOP_REFUSAL) {
+fn failure(message: &Assembled, cut: Option<String>, lane: &LaneRecord) -> Option<String> {
+    if message.stop() == Some(StopReason::Refusal) {
         return None;
     }
     let error = message.error.as_ref().map(|(kind, text)| format!("{kind}: {text}"));
     let malformed = || message.malformed.as_ref().map(|text| format!("the stream is malformed: {text}"));
     let early = || (!message.complete).then(|| "the stream ended early".to_owned());
-    error.or(cut).or_else(malformed).or_else(early).or_else(|| unusable(message).map(str::to_owned))
+    error.or(cut).or_else(malformed).or_else(early).or_else(|| unusable(message, lane).map(str::to_owned))
 }
 
 /// Why the turn ends with this reply, in words if need be; `None` if it goes on.
 fn ending(
-    stop: &str,
+    stop: StopReason,
     kept: bool,
     calls: bool,
     message: &Assembled,
 ) -> Option<(EndReason, Option<&'static str>)> {
     match stop {
-        "max_tokens" => Some((EndReason::MaxTokens, Some("the reply reached its output limit"))),
-        "model_context_window_exceeded" => Some((
+        StopReason::OutputLimit => Some((EndReason::MaxTokens, Some("the reply reached its output limit"))),
+        StopReason::WindowExceeded => Some((
             EndReason::WindowExceeded,
             Some("the context window is full; go back with --rewind, or start a new session"),
         )),
         _ if calls => None,
-        STOP_PAUSE if kept && can_go_on(message) => None,
+        StopReason::Pause if kept && can_go_on(message) => None,
         _ if !kept => Some((EndReason::Empty, Some("the model sent an empty reply"))),
-        "stop_sequence" => Some((EndReason::StopSequence, None)),
+        StopReason::StopSequence => Some((EndReason::StopSequence, None)),
         _ => Some((EndReason::EndTurn, None)),
     }
 }
@@ -181,11 +189,9 @@ fn outcome_of(
         request_id: response.request_id,
         stop_reason: message.stop_reason.clone(),
         usage: message.usage_json.clone().map(Bytes::from),
+        reply_bytes: message.usage_json.is_none().then(|| message.content_json().len() as u64),
         first_byte: response.first_byte,
         error,
         quota: response.quota,
     }
 }
-
-/// The stop reason of a reply that goes on when it is sent back.
-pub(super) const STOP_PAUSE: &str = "pause_turn";

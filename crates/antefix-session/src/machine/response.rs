@@ -94,7 +94,8 @@ impl Session {
             step.emit(SessionEvent::RequestFinished(Box::new(RequestReport {
                 attempt: outcome.attempt,
                 status: 200,
-                counts: outcome.usage.is_some().then_some(spend.counts),
+                counts: (spend.unreported == 0).then_some(spend.counts),
+                is_estimated: spend.estimated > 0,
                 cost: spend.known_cost(),
                 total: self.spent.counts,
                 total_cost: self.spent.known_cost(),

@@ -2,11 +2,12 @@ use antefix_models::{Platform, Ttl};
 use antefix_wire::json::{Body, Node, ScanError};
 use bytes::Bytes;
 
-use super::encode::FORMAT_VERSION;
+use super::encode::{FORMAT_VERSION, KEPT};
 use super::{
     AttemptId, AttemptRecord, EndReason, Entry, Header, LaneRecord, MessageContent, MessageRecord, Millis,
     Origin, OutcomeRecord, Planned, Purpose, Record, RecordId, ResultRecord, RewindReason,
 };
+use crate::dialect::Dialect;
 
 /// A line that is not a record of a known format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,13 +91,17 @@ fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
             Record::End { turn: number(node, "turn")?, reason: word(node, "reason", EndReason::from_word)? }
         }
         "decision" => Record::Decision { guard: text(node, "guard")?, text: text(node, "text")? },
+        "carry" => Record::Carry { messages: number(node, "messages")? },
         "rewind" => Record::Rewind { reason: word(node, "reason", RewindReason::from_word)? },
         _ => return Err(RecordError::Kind(kind)),
     })
 }
 
 fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
+    let dialect = node.get("dialect").map(|_| word(node, "dialect", Dialect::from_name)).transpose()?;
+    let is_kept = |value: Node<'_>| value.is_str(KEPT).then_some(true);
     Ok(LaneRecord {
+        dialect: dialect.unwrap_or_default(),
         platform: word(node, "platform", Platform::from_name)?,
         model: text(node, "model")?,
         scope: text(node, "scope")?,
@@ -107,6 +112,7 @@ fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
         static_blocks: number(node, "static")?,
         cache: node.get("cache").map(|ttl| decode_ttl(ttl, "cache")).transpose()?,
         contract: number(node, "contract")?,
+        keeps_reasoning: given(node, "reasoning", is_kept)?.unwrap_or(false),
     })
 }
 
@@ -166,6 +172,7 @@ fn decode_outcome(node: Node<'_>) -> Result<OutcomeRecord, RecordError> {
         request_id: optional("request_id")?,
         stop_reason: optional("stop_reason")?,
         usage: node.get("usage").map(raw_bytes),
+        reply_bytes: given(node, "reply_bytes", Node::u64)?,
         first_byte: given(node, "first_byte", Node::u64)?.map(Millis),
         error: optional("error")?,
         quota: quota.unwrap_or_default(),

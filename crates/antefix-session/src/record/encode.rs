@@ -5,6 +5,7 @@ use super::{
     AttemptRecord, Entry, Header, LaneRecord, MessageContent, MessageRecord, OutcomeRecord, Planned, Record,
     ResultRecord,
 };
+use crate::dialect::Dialect;
 
 impl Header {
     /// The header's object without its chain member.
@@ -40,6 +41,7 @@ impl Entry {
             Record::Decision { guard, text } => {
                 object.text("kind", "decision").text("guard", guard).text("text", text);
             }
+            Record::Carry { messages } => drop(object.text("kind", "carry").number("messages", *messages)),
             Record::Rewind { reason } => drop(object.text("kind", "rewind").text("reason", reason.word())),
         }
         object.close()
@@ -49,14 +51,24 @@ impl Entry {
 /// Version of the transcript format; without promise until two dialects render from it.
 pub(super) const FORMAT_VERSION: u64 = 0;
 
+/// Says of reasoning that it is sent back.
+pub(super) const KEPT: &str = "kept";
+
 fn encode_lane(object: &mut Object, lane: &LaneRecord) {
-    object.text("kind", "lane").text("platform", lane.platform.name());
+    object.text("kind", "lane");
+    if lane.dialect != Dialect::default() {
+        object.text("dialect", lane.dialect.name());
+    }
+    object.text("platform", lane.platform.name());
     object.text("model", &lane.model).text("scope", &lane.scope);
     object.raw("betas", &array(lane.betas.iter().map(|beta| quoted(beta))));
     if let Some(ttl) = lane.cache {
         object.text("cache", ttl.text());
     }
     object.number("contract", lane.contract).number("static", lane.static_blocks);
+    if lane.keeps_reasoning {
+        object.text("reasoning", KEPT);
+    }
     object.raw("envelope", &lane.envelope).raw("tools", &lane.tools).raw("system", &lane.system);
 }
 
@@ -120,6 +132,9 @@ fn encode_outcome(object: &mut Object, outcome: &OutcomeRecord) {
     }
     if let Some(usage) = &outcome.usage {
         object.raw("usage", usage);
+    }
+    if let Some(bytes) = outcome.reply_bytes {
+        object.number("reply_bytes", bytes);
     }
     if !outcome.quota.is_empty() {
         let mut quota = Object::new();

@@ -16,9 +16,14 @@ pub fn extends(earlier: &[u8], later: &[u8]) -> bool {
 }
 
 /// What a provider reads of a stripped body, piece by piece: tools, system blocks, message blocks; a message's
-/// role stands with its first block.
+/// role stands with its first block. In Chat Completions, which these tests tell by their usage option, a message is
+/// one piece.
 pub fn pieces(body: &[u8]) -> Vec<Vec<u8>> {
     let mut out = elements(body, br#","tools":["#);
+    if body.windows(16).take(200).any(|window| window == br#""stream_options""#) {
+        out.extend(elements(body, br#""messages":["#));
+        return out;
+    }
     out.extend(elements(body, br#","system":["#));
     for message in elements(body, br#""messages":["#) {
         let head = message.windows(11).position(|window| window == br#""content":["#).unwrap();

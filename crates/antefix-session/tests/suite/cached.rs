@@ -42,6 +42,7 @@ fn a_read_that_fails_is_warned_of() {
         attempt: AttemptId(1),
         status: 200,
         counts: Some(Counts { read: Tokens(read), uncached: Tokens(uncached), ..Counts::default() }),
+        is_estimated: false,
         cost: None,
         total: Counts::default(),
         total_cost: None,

@@ -24,6 +24,7 @@ fn every_example_is_read_and_written_again() {
             }
         }
     }
-    let all = ["attempt", "decision", "end", "lane", "message", "outcome", "result", "rewind", "turn"];
+    let all =
+        ["attempt", "carry", "decision", "end", "lane", "message", "outcome", "result", "rewind", "turn"];
     assert_eq!(kinds, BTreeSet::from(all));
 }

@@ -5,6 +5,8 @@
 mod bytes;
 mod cached;
 mod calls;
+mod carry;
+mod chat;
 mod format;
 mod random;
 mod replay;

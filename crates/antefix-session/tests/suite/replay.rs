@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use antefix_models::Ttl;
 use antefix_session::closure::{Texts, text_block};
 use antefix_session::conversation::Tail;
+use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event};
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, SessionError, Settings};
@@ -67,6 +68,9 @@ const MUST_HAPPEN: &[&str] = &[
     "resume",
     "blank prompt",
     "other build",
+    "other dialect",
+    "in anthropic",
+    "in openai-chat",
 ];
 
 #[test]
@@ -109,7 +113,8 @@ impl Conversation {
             ..Settings::default()
         };
         let cache = *random.pick(&[Some(Ttl::FiveMinutes), Some(Ttl::OneHour), None]);
-        let setup = Setup { thinking: random.once_in(2), cache, bare: random.once_in(8), settings };
+        let dialect = *random.pick(&Dialect::ALL);
+        let setup = Setup { dialect, thinking: random.once_in(2), cache, bare: random.once_in(8), settings };
         Self { seed, random, stage: Stage::new(setup), happened: BTreeMap::new() }
     }
 
@@ -149,6 +154,12 @@ impl Conversation {
                 self.stage = self.stage.fork();
                 self.note("fork");
             }
+            4 if self.random.once_in(3) => {
+                let dialect = self.stage.setup.dialect;
+                let other = Dialect::ALL.into_iter().find(|other| *other != dialect).unwrap();
+                self.stage.switch(other);
+                self.note("other dialect");
+            }
             2 | 3 => {
                 let setup = self.build();
                 self.stage.kill(self.stage.entries.len(), setup);
@@ -184,7 +195,8 @@ impl Conversation {
         let blocks = self.words();
         let mut others = vec![self.stage.replayed(&self.stage.setup)];
         // Another build closes a turn in other words, but what needs no closing it continues alike.
-        if matches!(tail, Tail::Empty | Tail::Answered) {
+        let is_carried = self.stage.session.conversation().is_carried_over();
+        if is_carried && matches!(tail, Tail::Empty | Tail::Answered) {
             let mut setup = self.stage.setup.clone();
             setup.settings.texts = OTHER_TEXTS;
             others.push(self.stage.replayed(&setup));
@@ -248,6 +260,7 @@ impl Conversation {
                 _ => format!("{end:?}"),
             };
             self.note(&what);
+            self.note(&format!("in {}", self.stage.setup.dialect.name()));
             // Between an outcome and its rewind, too.
             dies |= matches!(end, End::Rejected(_) | End::Refusal) && self.random.once_in(3);
             self.stage.ended(end)
@@ -291,7 +304,14 @@ impl Conversation {
         match self.random.below(10) {
             0..4 => End::Calls(1 + self.random.below(4)),
             4 | 5 => End::Done,
-            _ => *self.random.pick(&ENDS),
+            _ => loop {
+                let end = *self.random.pick(&ENDS);
+                let is_messages =
+                    matches!(end, End::Pause | End::PauseOpen | End::PauseInText | End::CutInServerTool);
+                if !is_messages || self.stage.setup.dialect == Dialect::Anthropic {
+                    break end;
+                }
+            },
         }
     }
 

@@ -1,5 +1,6 @@
 //! Ways a request can end, made by hand.
 
+use antefix_session::dialect::Dialect;
 use antefix_session::event::{ResponseEnd, ResponseFacts};
 use antefix_session::record::Millis;
 use antefix_wire::anthropic::BlockKind;
@@ -55,6 +56,7 @@ pub enum End {
 /// What is needed to make one: the simulator's reply to the request, of which thinking, id and usage are taken,
 /// and the number of the first call.
 pub struct Material {
+    pub dialect: Dialect,
     pub reply: Assembled,
     pub next_call: u64,
 }
@@ -69,22 +71,31 @@ impl Material {
             End::OnlyThinking => self.whole("end_turn", vec![text(" \n")]),
             End::MaxInText => self.whole("max_tokens", vec![unfinished(text("Some te"))]),
             End::MaxInThinking => {
-                let json = r#"{"type":"thinking","thinking":"Let me","signature":""}"#;
+                let json = match self.dialect {
+                    Dialect::Anthropic => r#"{"type":"thinking","thinking":"Let me","signature":""}"#,
+                    Dialect::OpenAiChat => r#"{"reasoning_content":"Let me"}"#,
+                };
                 let blocks = vec![unfinished(block(BlockKind::Thinking, json))];
                 whole(Assembled { blocks, ..self.message("max_tokens", vec![]) })
             }
             End::MaxInInput => self.whole("max_tokens", vec![unfinished(self.call(0))]),
             End::MaxInSecondInput => self.whole("max_tokens", vec![self.call(0), unfinished(self.call(1))]),
-            End::BrokenInput => self.whole("tool_use", vec![self.call(0), broken(self.call(1))]),
+            End::BrokenInput => self.whole("tool_use", vec![self.call(0), broken(&self.call(1))]),
             End::BrokenInputs => {
-                self.whole("tool_use", vec![said, broken(self.call(0)), broken(self.call(1))])
+                self.whole("tool_use", vec![said, broken(&self.call(0)), broken(&self.call(1))])
             }
             End::SameIds => {
-                let earlier = Material { next_call: 1, reply: Assembled::default() }.call(0);
+                let earlier = Material { next_call: 1, reply: Assembled::default(), ..*self }.call(0);
                 self.whole("tool_use", vec![self.call(0), self.call(0), earlier])
             }
             End::NoCall => {
-                let nameless = block(BlockKind::ToolUse, r#"{"type":"tool_use","name":"read","input":{}}"#);
+                let nameless = match self.dialect {
+                    Dialect::Anthropic => r#"{"type":"tool_use","name":"read","input":{}}"#,
+                    Dialect::OpenAiChat => {
+                        r#"{"id":"call_1","type":"function","function":{"name":"","arguments":"{}"}}"#
+                    }
+                };
+                let nameless = block(BlockKind::ToolUse, nameless);
                 self.whole("tool_use", vec![said, nameless])
             }
             End::Pause => self.whole("pause_turn", vec![said, self.server_call(), self.server_result()]),
@@ -125,16 +136,33 @@ impl Material {
         let thinking = self.reply.blocks.iter().filter(|block| block.kind == BlockKind::Thinking).cloned();
         Assembled {
             blocks: thinking.chain(blocks).collect(),
-            stop_reason: Some(stop.to_owned()).filter(|stop| !stop.is_empty()),
+            stop_reason: Some(self.stop(stop).to_owned()).filter(|stop| !stop.is_empty()),
             ..self.reply.clone()
+        }
+    }
+
+    /// Why the model stopped, as the dialect names it.
+    fn stop<'a>(&self, name: &'a str) -> &'a str {
+        match (self.dialect, name) {
+            (Dialect::Anthropic, name) => name,
+            (Dialect::OpenAiChat, "end_turn" | "stop_sequence") => "stop",
+            (Dialect::OpenAiChat, "tool_use") => "tool_calls",
+            (Dialect::OpenAiChat, "max_tokens" | "model_context_window_exceeded") => "length",
+            (Dialect::OpenAiChat, "refusal") => "content_filter",
+            (Dialect::OpenAiChat, name) => name,
         }
     }
 
     fn call(&self, index: u64) -> AssembledBlock {
         let number = self.next_call + index;
-        let json = format!(
-            r#"{{"type":"tool_use","id":"toolu_{number}","name":"read","input":{{"z":1.50,"a":"caf\u00e9"}}}}"#
-        );
+        let json = match self.dialect {
+            Dialect::Anthropic => format!(
+                r#"{{"type":"tool_use","id":"toolu_{number}","name":"read","input":{{"z":1.50,"a":"caf\u00e9"}}}}"#
+            ),
+            Dialect::OpenAiChat => format!(
+                r#"{{"id":"toolu_{number}","type":"function","function":{{"name":"read","arguments":"{{\"z\":1.50,\"a\":\"caf\\u00e9\"}}"}}}}"#
+            ),
+        };
         block(BlockKind::ToolUse, &json)
     }
 
@@ -184,13 +212,14 @@ fn unfinished(block: AssembledBlock) -> AssembledBlock {
 }
 
 /// A call as it is put together from an input that is no JSON object.
-fn broken(block: AssembledBlock) -> AssembledBlock {
-    let json = String::from_utf8(block.json).unwrap();
-    let (start, input) = json.split_once(r#""input":"#).unwrap();
-    let written = input.strip_suffix("}}").unwrap().to_owned();
-    let json = format!("{start}\"input\":{{}}}}").into_bytes();
-    AssembledBlock { json, complete: false, broken_input: Some(written), ..block }
+fn broken(block: &AssembledBlock) -> AssembledBlock {
+    let json = String::from_utf8(block.json.clone()).unwrap();
+    let written = r#"{"z":1.50,"a":"caf\u00e9""#;
+    let json = json.replace(&format!("{written}}}"), "{}").replace(CHAT_INPUT, "{}").into_bytes();
+    AssembledBlock { json, complete: false, broken_input: Some(written.to_owned()), ..block.clone() }
 }
+
+const CHAT_INPUT: &str = r#"{\"z\":1.50,\"a\":\"caf\\u00e9\"}"#;
 
 fn block(kind: BlockKind, json: &str) -> AssembledBlock {
     AssembledBlock {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use antefix_models::{Platform, Ttl, rules};
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
+use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event, RequestReport, Returned, SessionEvent};
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::{AttemptId, EndReason, Entry, Header, LaneRecord, Millis, Planned, Record};
@@ -14,13 +15,15 @@ use antefix_wire::sse::Parser;
 use bytes::Bytes;
 
 use crate::bytes::{extends, pieces, shared, stripped};
+use crate::chat;
 use crate::random::Random;
 use crate::reply::{End, Material, whole};
 
 /// What a session on stage is made of.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Thinking is switched on, and bound to what stands before it.
+    pub dialect: Dialect,
+    /// Thinking is switched on, and bound to what stands before it; in Chat Completions, it is sent back.
     pub thinking: bool,
     pub cache: Option<Ttl>,
     /// Without tools and prompt, so that a body begins with its messages.
@@ -31,6 +34,7 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Self {
+            dialect: Dialect::Anthropic,
             thinking: false,
             cache: Some(Ttl::FiveMinutes),
             bare: false,
@@ -100,6 +104,22 @@ impl Stage {
         stage
     }
 
+    /// From now on it goes on in another dialect.
+    pub fn switch(&mut self, dialect: Dialect) {
+        self.setup.dialect = dialect;
+        // The rules are the new model's.
+        self.resume();
+        self.open_lane();
+    }
+
+    /// What was sent since the open lane was opened.
+    fn sent_in_lane(&self) -> &[Sent] {
+        let is_lane = |entry: &Entry| matches!(entry.record, Record::Lane(_));
+        let opened = self.entries.iter().rposition(is_lane).unwrap_or(0);
+        let is_request = |entry: &&Entry| matches!(entry.record, Record::Attempt(_));
+        &self.sent[self.entries[..opened].iter().filter(is_request).count()..]
+    }
+
     fn open_lane(&mut self) {
         let commands = self.session.open_lane(lane(&self.setup), Millis(self.now)).unwrap();
         self.perform(commands);
@@ -129,7 +149,7 @@ impl Stage {
 
     pub fn ended(&mut self, end: End) -> Event {
         let (attempt, reply) = self.in_flight.take().expect("a request is in flight");
-        let material = Material { reply, next_call: self.next_call };
+        let material = Material { dialect: self.setup.dialect, reply, next_call: self.next_call };
         self.next_call += if let End::Calls(count) = end { count.max(8) as u64 } else { 8 };
         Event::Response { attempt, end: material.end(end) }
     }
@@ -172,8 +192,9 @@ impl Stage {
         self.entries.truncate(kept);
         self.setup = setup;
         self.resume();
-        if self.session.conversation().lane().is_none() {
-            self.open_lane();
+        match self.session.conversation().lane().map(|lane| lane.dialect()) {
+            Some(dialect) => self.setup.dialect = dialect,
+            None => self.open_lane(),
         }
     }
 
@@ -288,13 +309,13 @@ impl Stage {
         let body = stripped(body);
         assert_eq!(attempt.positions as usize, pieces(&body).len(), "{}", text(&body));
         match attempt.relation {
-            Planned::First => assert!(self.sent.is_empty()),
+            Planned::First => assert!(self.sent_in_lane().is_empty()),
             Planned::Extends => {
-                let last = &self.sent.last().expect("something was sent").stripped;
+                let last = &self.sent_in_lane().last().expect("something was sent").stripped;
                 assert!(extends(last, &body), "{}\n{}", text(last), text(&body));
             }
             Planned::BranchesAt(at) => {
-                let most = self.sent.iter().map(|sent| shared(&sent.stripped, &body)).max();
+                let most = self.sent_in_lane().iter().map(|sent| shared(&sent.stripped, &body)).max();
                 assert_eq!(most, Some(at as usize));
             }
             Planned::Allowed(at) => panic!("breaks at {at}"),
@@ -304,6 +325,9 @@ impl Stage {
 
     /// What the simulator answers; it must take the request.
     fn answer(&mut self, body: &[u8]) -> Assembled {
+        if self.setup.dialect == Dialect::OpenAiChat {
+            return chat::answer(body, self.setup.thinking);
+        }
         let headers = [("x-api-key", "acme/main/secret"), ("anthropic-version", "2023-06-01")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let request = HttpRequest { method: "POST", path: "/v1/messages", headers: &headers, body };
@@ -351,16 +375,24 @@ pub fn header() -> Header {
 }
 
 fn session(conversation: Conversation, setup: &Setup) -> Session {
-    let rules = rules(Platform::Anthropic, model(setup));
+    let platform =
+        if setup.dialect == Dialect::Anthropic { Platform::Anthropic } else { Platform::Compatible };
+    let rules = rules(platform, model(setup));
     Session::new(conversation, rules, setup.settings.clone())
 }
 
 fn model(setup: &Setup) -> &'static str {
+    if setup.dialect == Dialect::OpenAiChat {
+        return chat::MODEL;
+    }
     if setup.thinking { "claude-opus-5-5" } else { "claude-sonnet-4-6" }
 }
 
 /// A head long enough to be cached.
 pub fn lane(setup: &Setup) -> LaneRecord {
+    if setup.dialect == Dialect::OpenAiChat {
+        return chat::lane(setup);
+    }
     let thinking = if setup.thinking { r#","thinking":{"type":"enabled","budget_tokens":2000}"# } else { "" };
     let envelope = format!(r#"{{"model":"{}","max_tokens":4000,"stream":true{thinking}}}"#, model(setup));
     let (prompt, baseline) = (text_block(&"Work carefully. ".repeat(300)), text_block("Here. \"Now\"."));
@@ -368,6 +400,8 @@ pub fn lane(setup: &Setup) -> LaneRecord {
         if setup.bare { b"[]".to_vec() } else { [b"[", &prompt[..], b",", &baseline, b"]"].concat() };
     let tools = if setup.bare { "[]" } else { TOOLS };
     LaneRecord {
+        dialect: Dialect::Anthropic,
+        keeps_reasoning: false,
         platform: Platform::Anthropic,
         model: model(setup).to_owned(),
         scope: "5c09e".to_owned(),

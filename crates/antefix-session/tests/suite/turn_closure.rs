@@ -1,11 +1,13 @@
-//! One case for each row of the turn-closure table in `docs/formats/transcript.md`: how a turn ends, and the exact
+//! One case for each row of the turn-closure table in `docs/formats/transcript.md`, in both dialects: how a turn ends, and the exact
 //! records that this and the next prompt append. The next request is sent to the simulator, which must take it, and
 //! must extend or branch as its record says; a new process must close the turn alike.
 
 mod provider;
+mod spoken;
 mod user;
 
 use antefix_session::closure::text_block;
+use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event};
 use antefix_session::guard::Limits;
 use antefix_session::machine::Settings;
@@ -22,11 +24,18 @@ struct Row {
     /// Without an ordinary turn in front.
     first: bool,
     thinking: &'static [bool],
+    dialects: &'static [Dialect],
 }
 
 fn row(name: &'static str) -> Row {
     let settings = Settings { retries: 0, ..Settings::default() };
-    Row { name, setup: Setup { settings, ..Setup::default() }, first: false, thinking: &[false, true] }
+    Row {
+        name,
+        setup: Setup { settings, ..Setup::default() },
+        first: false,
+        thinking: &[false, true],
+        dialects: &Dialect::ALL,
+    }
 }
 
 impl Row {
@@ -53,11 +62,25 @@ impl Row {
         Self { thinking, ..self }
     }
 
+    /// Of what only the Messages API has.
+    fn in_messages(self) -> Self {
+        Self { dialects: &[Dialect::Anthropic], ..self }
+    }
+
+    /// Of what Chat Completions does otherwise.
+    fn in_chat(self) -> Self {
+        Self { dialects: &[Dialect::OpenAiChat], ..self }
+    }
+
     /// Runs a turn, then prompts again; `expect` are the records behind the turn's first request, with thinking left
     /// out, and those of the next prompt.
     fn check(self, drive: impl Fn(&mut Stage), expect: &[&str]) {
-        for &thinking in self.thinking {
-            let mut stage = Stage::new(Setup { thinking, ..self.setup.clone() });
+        for (&dialect, &thinking) in self
+            .dialects
+            .iter()
+            .flat_map(|dialect| self.thinking.iter().map(move |thinking| (dialect, thinking)))
+        {
+            let mut stage = Stage::new(Setup { dialect, thinking, ..self.setup.clone() });
             if !self.first {
                 stage.prompt("First.");
                 stage.end(End::Done);
@@ -76,7 +99,13 @@ impl Row {
         let prompt = || Event::Prompt(vec![text_block("Next.")]);
         stage.step(prompt());
         let found: Vec<String> = stage.entries.iter().skip(from).map(line).collect();
-        assert_eq!(found.join("\n"), expect.join("\n"), "{}, thinking {}", self.name, stage.setup.thinking);
+        let dialect = stage.setup.dialect;
+        let expect = match dialect {
+            Dialect::Anthropic => expect.iter().map(|line| (*line).to_owned()).collect(),
+            Dialect::OpenAiChat => spoken::in_chat(expect),
+        };
+        let name = format!("{} in {dialect:?}, thinking {}", self.name, stage.setup.thinking);
+        assert_eq!(found.join("\n"), expect.join("\n"), "{name}");
 
         let commands = other.step(prompt(), stage.entries[stage.entries.len() - 1].at).unwrap();
         let appended: Vec<Entry> = commands.into_iter().filter_map(appended).flatten().collect();
@@ -114,7 +143,7 @@ fn line(entry: &Entry) -> String {
         _ => {
             let line = text(&entry.encode());
             let says = line.split_once("\"kind\":").unwrap().1;
-            without_thinking(says.strip_suffix('}').unwrap())
+            spoken::without_reasoning(&without_thinking(says.strip_suffix('}').unwrap()))
         }
     };
     format!("{parent}{says}")

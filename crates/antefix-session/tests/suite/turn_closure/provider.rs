@@ -163,7 +163,7 @@ fn two_calls_have_the_same_id() {
         format!("{start}{}]}}", calls.join(","))
     };
     let result = |id: &str| RESULT_9.replace("toolu_9", id);
-    row("the same id").check(
+    row("the same id").in_messages().check(
         |stage| {
             for _ in 0..2 {
                 stage.end(End::SameIds);
@@ -184,6 +184,50 @@ fn two_calls_have_the_same_id() {
             &result("toolu_17"),
             &result("toolu_17_2"),
             &result("toolu_1_2"),
+            r#""message","origin":"results","results":[20,21,22]"#,
+            EXTENDS,
+            "outcome 200 end_turn",
+            SOME_TEXT,
+            r#""end","turn":2,"reason":"end_turn""#,
+            TURN,
+            NEXT,
+            EXTENDS,
+        ],
+    );
+}
+
+/// Chat Completions has no id of its own for a call twice, or one that an earlier reply used.
+#[test]
+fn an_id_is_used_again_in_chat() {
+    let call =
+        |id: &str| TWO_CALLS.split_once('[').unwrap().1.split_once("},{").unwrap().0.replace("toolu_9", id);
+    let reply = |ids: &[&str]| {
+        let calls: Vec<String> = ids.iter().map(|id| format!("{}}}", call(id))).collect();
+        let start = r#""message","origin":"assistant","fragment":{"role":"assistant","content":["#;
+        format!("{start}{}]}}", calls.join(","))
+    };
+    let result = |id: &str| RESULT_9.replace("toolu_9", id);
+    row("the same id in chat").in_chat().check(
+        |stage| {
+            for _ in 0..2 {
+                stage.end(End::SameIds);
+                (0..3).for_each(|_| stage.give(0, "nine", false));
+            }
+            stage.end(End::Done);
+        },
+        &[
+            CALLED,
+            &reply(&["toolu_9", "call00001", "toolu_1"]),
+            &result("toolu_9"),
+            &result("call00001"),
+            &result("toolu_1"),
+            r#""message","origin":"results","results":[13,14,15]"#,
+            EXTENDS,
+            CALLED,
+            &reply(&["toolu_17", "call00002", "call00003"]),
+            &result("toolu_17"),
+            &result("call00002"),
+            &result("call00003"),
             r#""message","origin":"results","results":[20,21,22]"#,
             EXTENDS,
             "outcome 200 end_turn",
@@ -217,10 +261,10 @@ fn the_provider_pauses() {
         };
         // The first reply's call has its result in neither message: what follows leaves it out.
         if end == End::Pause {
-            row("pause_turn").check(goes_on, &expect);
+            row("pause_turn").in_messages().check(goes_on, &expect);
         }
     }
-    row("pause_turn, then white space").check(
+    row("pause_turn, then white space").in_messages().check(
         |stage| stage.end(End::PauseInText),
         &[
             "outcome 200 pause_turn",
@@ -237,7 +281,7 @@ fn the_provider_pauses() {
 fn a_paused_reply_is_left() {
     let again = r#""message","origin":"closure","fragment":{"role":"assistant","content":[{"type":"text","text":"Some text."}]}"#;
     let failed = r#""end","turn":2,"reason":"failed""#;
-    row("pause_turn, then cut").check(
+    row("pause_turn, then cut").in_messages().check(
         |stage| {
             stage.end(End::PauseOpen);
             stage.end(End::CutBefore);
@@ -257,7 +301,7 @@ fn a_paused_reply_is_left() {
     );
     // Nothing stays behind the first of two calls without results.
     let second = PAUSED.replace("srvtoolu_9", "srvtoolu_17");
-    row("pause_turn twice, then cut").check(
+    row("pause_turn twice, then cut").in_messages().check(
         |stage| {
             stage.end(End::PauseOpen);
             stage.end(End::PauseOpen);
@@ -279,7 +323,7 @@ fn a_paused_reply_is_left() {
             BRANCHES,
         ],
     );
-    row("pause_turn behind a result, then cut").check(
+    row("pause_turn behind a result, then cut").in_messages().check(
         |stage| {
             stage.end(End::Pause);
             stage.end(End::CutBefore);
@@ -287,7 +331,7 @@ fn a_paused_reply_is_left() {
         &["outcome 200 pause_turn", PAUSED_BEHIND_RESULT, EXTENDS, CUT, failed, TURN, NEXT, EXTENDS],
     );
     let rejected = r#""end","turn":2,"reason":"rejected""#;
-    row("pause_turn, then 400").check(
+    row("pause_turn, then 400").in_messages().check(
         |stage| {
             stage.end(End::PauseOpen);
             stage.end(End::Rejected(400));
@@ -305,7 +349,7 @@ fn a_paused_reply_is_left() {
             BRANCHES,
         ],
     );
-    row("pause_turn behind a result, then 401").check(
+    row("pause_turn behind a result, then 401").in_messages().check(
         |stage| {
             stage.end(End::Pause);
             stage.end(End::Rejected(401));
@@ -372,7 +416,9 @@ fn the_stream_is_cut() {
         .check(|stage| stage.end(End::CutBefore), &[CUT, failed, NO_REPLY, TURN, NEXT, EXTENDS]);
     let cases = [(End::CutInText, SOME_TE), (End::CutInServerTool, SOME_TEXT), (End::StreamError, SOME_TEXT)];
     for (end, reply) in cases {
-        row("cut").check(|stage| stage.end(end), &[CUT, reply, failed, TURN, NEXT, EXTENDS]);
+        let row = row("cut");
+        let row = if end == End::CutInServerTool { row.in_messages() } else { row };
+        row.check(|stage| stage.end(end), &[CUT, reply, failed, TURN, NEXT, EXTENDS]);
     }
     row("cut behind a call").check(
         |stage| stage.end(End::CutBehindCall),

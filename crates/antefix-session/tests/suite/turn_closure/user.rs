@@ -40,7 +40,7 @@ fn the_user_stops_a_request() {
         },
         &["outcome 529 -", interrupted, NO_REPLY, TURN, NEXT, EXTENDS],
     );
-    row("cancel of a paused reply").check(
+    row("cancel of a paused reply").in_messages().check(
         stopped(End::PauseOpen),
         &[
             "outcome 200 pause_turn",

@@ -1,0 +1,288 @@
+//! Sends a request to a server and puts its streamed answer together, in whatever dialect they speak.
+
+mod chat;
+mod messages;
+mod protocol;
+mod redact;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use antefix_http::HttpError;
+use antefix_http::capture::{Answer, Capture, Meta};
+use antefix_http::client::{Client, Incoming, Outgoing, Secret, retry_after};
+use antefix_session::conversation::ComposedBody;
+use antefix_session::event::{ResponseEnd, ResponseFacts};
+use antefix_session::record::Millis;
+use antefix_tools::Cancellation;
+use antefix_session::dialect::Dialect;
+use antefix_wire::assemble::Delta;
+use antefix_wire::json::Body;
+use antefix_wire::sse::Parser;
+
+use crate::clock;
+use crate::socket::SocketDigest;
+
+/// How requests are authenticated.
+#[derive(Clone, Debug)]
+pub enum Credential {
+    /// Sent as `x-api-key`.
+    ApiKey(Secret),
+    /// Sent as `authorization: Bearer`.
+    Bearer(Secret),
+    /// Not at all, as local servers have it.
+    None,
+}
+
+/// A server with what is needed to ask it.
+pub struct Provider {
+    client: Client,
+    dialect: Dialect,
+    credential: Credential,
+    betas: Vec<String>,
+    headers: Vec<(String, String)>,
+    capture: Option<Capture>,
+    digest: Arc<Mutex<SocketDigest>>,
+}
+
+/// Bytes of an error's body that are read at most.
+const ERROR_LIMIT: usize = 1 << 20;
+
+impl Provider {
+    /// A server that speaks `dialect`, with its credential.
+    pub fn new(client: Client, dialect: Dialect, credential: Credential) -> Self {
+        let (betas, headers) = (Vec::new(), Vec::new());
+        Self { client, dialect, credential, betas, headers, capture: None, digest: Arc::default() }
+    }
+
+    /// The protocol that is spoken.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Sends this header with each request, such as one that keeps a session with the server that has its cache.
+    pub fn add_header(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.headers.push((name.into(), value.into()));
+    }
+
+    /// Names these betas with each request, where the protocol has a header for them.
+    pub fn name_betas(&mut self, betas: Vec<String>) {
+        self.betas = betas;
+    }
+
+    /// Writes each body as sent, and what came of it, into `folder`.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or read.
+    pub fn capture(&mut self, folder: &Path) -> std::io::Result<()> {
+        self.capture = Some(Capture::open(folder)?);
+        Ok(())
+    }
+
+    /// Bytes hashed at the socket so far.
+    pub fn hashed(&self) -> u64 {
+        self.digest.lock().unwrap_or_else(PoisonError::into_inner).hashed()
+    }
+
+    /// Sends a body and reads the answer to its end. `on_delta` sees each part as it comes; `stop` ends the
+    /// exchange early, keeping what has arrived.
+    pub async fn send(
+        &self,
+        body: ComposedBody,
+        stop: &Cancellation,
+        mut on_delta: impl FnMut(Delta),
+    ) -> ResponseEnd {
+        let exchange = Exchange { at: clock::now(), number: self.capture_body(&body) };
+        let digest = Arc::clone(&self.digest);
+        digest.lock().unwrap_or_else(PoisonError::into_inner).begin();
+        let observer = Arc::clone(&digest);
+        let expected = body.digest;
+        let outgoing = self.request(body).observed(move |piece| {
+            observer.lock().unwrap_or_else(PoisonError::into_inner).piece(piece);
+        });
+        let end = tokio::select! {
+            biased;
+            () = stop.cancelled() => cut_before_answer(),
+            answer = self.client.send(outgoing) => match answer {
+                Ok(incoming) => {
+                    let sent = digest.lock().unwrap_or_else(PoisonError::into_inner).finish();
+                    // An error may come before the body has left; an answer never does.
+                    if sent == expected || incoming.status != 200 {
+                        read_answer(incoming, self.dialect, stop, &mut on_delta).await
+                    } else {
+                        let error = "the bytes handed to the connection are not those of the composed body";
+                        ResponseEnd::Unreachable { error: error.to_owned(), retryable: false }
+                    }
+                }
+                Err(error) => unreachable_end(&error),
+            },
+        };
+        let end = match &self.credential {
+            Credential::ApiKey(secret) | Credential::Bearer(secret) => {
+                redact::without_secret(end, secret.expose())
+            }
+            Credential::None => end,
+        };
+        self.capture_end(&exchange, &end);
+        end
+    }
+
+    fn request(&self, body: ComposedBody) -> Outgoing {
+        let mut outgoing = Outgoing::post(protocol::path(self.dialect), body.chunks)
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream")
+            .header("user-agent", concat!("antefix/", env!("CARGO_PKG_VERSION")));
+        for (name, value) in self.shown_headers() {
+            outgoing = outgoing.header(name, value);
+        }
+        protocol::authenticated(self.dialect, outgoing, &self.credential)
+    }
+
+    /// The headers that say something of the request, and no secret.
+    fn shown_headers(&self) -> Vec<(String, String)> {
+        let mut headers = protocol::headers(self.dialect, &self.betas);
+        headers.extend(self.headers.iter().cloned());
+        headers
+    }
+
+    fn capture_body(&self, body: &ComposedBody) -> Option<u64> {
+        self.capture.as_ref()?.body(&body.chunks).ok()
+    }
+
+    fn capture_end(&self, exchange: &Exchange, end: &ResponseEnd) {
+        let (Some(capture), Some(number)) = (&self.capture, exchange.number) else { return };
+        let (facts, answer) = match end {
+            ResponseEnd::Message { message, response, .. } => {
+                let usage =
+                    message.usage_json.as_ref().map(|usage| String::from_utf8_lossy(usage).into_owned());
+                (Some(response), Answer { usage, message_id: message.message_id.clone() })
+            }
+            ResponseEnd::Rejected { response, .. } => (Some(response), Answer::default()),
+            ResponseEnd::Unreachable { .. } => (None, Answer::default()),
+        };
+        // A capture is for looking at; the request stands without it.
+        let _ = capture.meta(
+            number,
+            &Meta {
+                at_ms: exchange.at.0,
+                first_byte_at_ms: facts.and_then(|facts| facts.first_byte).map(|at| at.0),
+                method: "POST",
+                path: protocol::path(self.dialect),
+                headers: &self.shown_headers(),
+                status: facts.map(|facts| facts.status),
+                answer,
+            },
+        );
+    }
+}
+
+/// What an error's body says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Refusal {
+    kind: Option<String>,
+    message: Option<String>,
+}
+
+struct Exchange {
+    at: Millis,
+    number: Option<u64>,
+}
+
+async fn read_answer(
+    mut incoming: Incoming,
+    dialect: Dialect,
+    stop: &Cancellation,
+    on_delta: &mut impl FnMut(Delta),
+) -> ResponseEnd {
+    let mut facts = facts_of(&incoming, dialect);
+    if incoming.status != 200 {
+        return rejected(incoming, dialect, facts).await;
+    }
+    if !incoming.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
+        let kind = incoming.header("content-type").unwrap_or("nothing").to_owned();
+        let error = format!("the server answered with `{kind}` where an event stream was asked for");
+        return ResponseEnd::Unreachable { error, retryable: false };
+    }
+    if let Some(coding) = incoming.header("content-encoding").filter(|coding| *coding != "identity") {
+        let error = format!("the server sent its answer coded as `{coding}`, which was not asked for");
+        return ResponseEnd::Unreachable { error, retryable: false };
+    }
+    let mut parser = Parser::new();
+    let mut assembler = protocol::Assembler::new(dialect);
+    let (mut finished, mut lost) = (false, false);
+    let cut = loop {
+        let chunk = tokio::select! {
+            biased;
+            () = stop.cancelled() => break Some("interrupted".to_owned()),
+            chunk = incoming.chunk() => chunk,
+        };
+        let bytes = match chunk {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => break None,
+            Err(error) => break Some(error.to_string()),
+        };
+        facts.first_byte.get_or_insert_with(clock::now);
+        let events = match parser.push(&bytes) {
+            Ok(events) => events,
+            Err(error) => break Some(format!("the stream is malformed: {error}")),
+        };
+        let mut broken = None;
+        // An event without its data, in front of the message's end, may have held a part of it.
+        lost = !finished && parser.without_data() > 0;
+        for event in &events {
+            match assembler.event(event) {
+                Ok(deltas) => {
+                    finished |= deltas.contains(&Delta::Finished);
+                    deltas.into_iter().for_each(&mut *on_delta);
+                }
+                Err(error) => broken = Some(format!("the stream is malformed: {error}")),
+            }
+        }
+        if lost {
+            broken = Some("the stream is malformed: an event came without its data".to_owned());
+        }
+        if broken.is_some() {
+            break broken;
+        }
+    };
+    let message = Box::new(assembler.finish());
+    // What follows the end of the message is of no account.
+    let cut = cut.filter(|_| lost || !message.complete);
+    ResponseEnd::Message { message, response: facts, cut }
+}
+
+fn facts_of(incoming: &Incoming, dialect: Dialect) -> ResponseFacts {
+    let start = protocol::quota(dialect);
+    let quota = incoming.headers.iter().filter(|(name, _)| name.starts_with(start)).cloned();
+    let request_id = incoming.header("request-id").or_else(|| incoming.header("x-request-id"));
+    ResponseFacts {
+        status: incoming.status,
+        request_id: request_id.map(str::to_owned),
+        first_byte: None,
+        quota: quota.collect(),
+    }
+}
+
+async fn rejected(mut incoming: Incoming, dialect: Dialect, mut response: ResponseFacts) -> ResponseEnd {
+    let retry_after = retry_after(&incoming.headers, clock::system_time());
+    let retry_after = retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    let body = incoming.read_up_to(ERROR_LIMIT).await.map(|(body, _)| body).unwrap_or_default();
+    response.first_byte = Some(clock::now());
+    let shown = String::from_utf8_lossy(&body).trim().to_owned();
+    let refusal = Body::parse(body).map(|body| protocol::refusal(dialect, &body)).unwrap_or_default();
+    let kind = refusal.kind.unwrap_or_else(|| "error".to_owned());
+    let mut message = refusal.message.unwrap_or(shown);
+    if let Some(hint) = protocol::hint(dialect, response.status, &message) {
+        message.push_str(&format!("\nhint: {hint}"));
+    }
+    ResponseEnd::Rejected { kind, message, retry_after, response }
+}
+
+fn unreachable_end(error: &HttpError) -> ResponseEnd {
+    let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    ResponseEnd::Unreachable { error: format!("{error}{hint}"), retryable: error.retryable }
+}
+
+fn cut_before_answer() -> ResponseEnd {
+    ResponseEnd::Unreachable { error: "interrupted".to_owned(), retryable: true }
+}

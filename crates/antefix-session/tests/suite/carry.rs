@@ -1,0 +1,159 @@
+//! A conversation goes on in another dialect.
+
+use antefix_session::dialect::Dialect;
+use antefix_session::event::Event;
+use antefix_session::record::{Entry, Record};
+use antefix_session::verify::verify;
+
+use crate::reply::End;
+use crate::stage::{Setup, Stage, header, text};
+
+/// A turn with two calls and thinking, and one that was stopped with a call open.
+fn conversation(dialect: Dialect) -> Stage {
+    let mut stage = Stage::new(Setup { dialect, thinking: true, ..Setup::default() });
+    stage.prompt("Do it.");
+    stage.end(End::Calls(2));
+    stage.give(1, "two", true);
+    stage.give(0, "one", false);
+    stage.end(End::Done);
+    stage.prompt("More.");
+    stage.end(End::Calls(1));
+    stage.resume();
+    stage
+}
+
+/// The fragments of the messages, turns and ends behind the last `carry`.
+fn carried(entries: &[Entry]) -> Vec<String> {
+    let start = entries.iter().rposition(|entry| matches!(entry.record, Record::Carry { .. })).unwrap();
+    let line = |entry: &Entry| {
+        let line = text(&entry.encode());
+        let says = line.split_once("\"kind\":").unwrap().1;
+        says.strip_suffix('}').unwrap().to_owned()
+    };
+    entries[start..].iter().map(line).collect()
+}
+
+#[test]
+fn what_was_said_is_translated() {
+    let mut stage = conversation(Dialect::Anthropic);
+    stage.switch(Dialect::OpenAiChat);
+    let not_run =
+        "Error: This call was not completed: the turn was interrupted before the tool returned a result.";
+    let no_reply = r#""message","origin":"closure","fragment":{"role":"assistant","content":"[No reply was received for this message.]"}"#;
+    let call = |id: &str| {
+        format!(
+            r#"{{"id":"{id}","type":"function","function":{{"name":"read","arguments":"{{\"z\":1.50,\"a\":\"caf\\u00e9\"}}"}}}}"#
+        )
+    };
+    let result = |id: &str, content: &str| {
+        format!(
+            r#""message","origin":"results","fragment":{{"role":"tool","tool_call_id":"{id}","content":"{content}"}}"#
+        )
+    };
+    let expect = [
+        r#""carry","messages":9"#.to_owned(),
+        r#""turn","turn":1"#.to_owned(),
+        r#""message","origin":"user","fragment":{"role":"user","content":"Do it."}"#.to_owned(),
+        format!(
+            r#""message","origin":"assistant","fragment":{{"role":"assistant","content":null,"tool_calls":[{},{}]}}"#,
+            call("toolu_1"),
+            call("toolu_2")
+        ),
+        result("toolu_1", "one"),
+        result("toolu_2", "Error: two"),
+        r#""message","origin":"assistant","fragment":{"role":"assistant","content":"Some text."}"#.to_owned(),
+        r#""end","turn":1,"reason":"carried""#.to_owned(),
+        r#""turn","turn":2"#.to_owned(),
+        r#""message","origin":"user","fragment":{"role":"user","content":"More."}"#.to_owned(),
+        format!(
+            r#""message","origin":"assistant","fragment":{{"role":"assistant","content":null,"tool_calls":[{}]}}"#,
+            call("toolu_17")
+        ),
+        result("toolu_17", not_run),
+        no_reply.to_owned(),
+        r#""end","turn":2,"reason":"carried""#.to_owned(),
+    ];
+    assert_eq!(carried(&stage.entries).join("\n"), expect.join("\n"));
+    let [notice] = &stage.notices[..] else { panic!("{:?}", stage.notices) };
+    assert!(notice.starts_with("the conversation goes on in the dialect openai-chat, as planned: 9 messages are translated, and the next request pays anew for all of its about "), "{notice}");
+    assert!(notice.ends_with(" tokens (no price is known); the thinking of 3 replies stays behind: it is bound to the model that wrote it"), "{notice}");
+    stage.prompt("On.");
+    stage.end(End::Done);
+    assert_eq!(stage.session.conversation().turn(), 3);
+    let report = verify(header(), &stage.entries);
+    assert_eq!((report.findings.len(), report.first, report.requests), (0, 2, 4));
+}
+
+/// There and back again, each next request is one that the other side takes: the simulator, or a strict reader.
+#[test]
+fn it_goes_there_and_back() {
+    for dialect in Dialect::ALL {
+        let other = Dialect::ALL.into_iter().find(|other| *other != dialect).unwrap();
+        let mut stage = conversation(dialect);
+        for next in [other, dialect, other] {
+            stage.switch(next);
+            stage.prompt("On.");
+            stage.end(End::Calls(3));
+            for _ in 0..3 {
+                stage.give(0, "three", true);
+            }
+            stage.end(End::Done);
+            stage.resume();
+            stage.prompt("And on.");
+            stage.end(End::Calls(1));
+            stage.resume();
+        }
+        let report = verify(header(), &stage.entries);
+        assert!(report.is_ok() && report.first == 4, "{report:?}");
+        let path: Vec<u64> = stage.session.conversation().path().map(|message| message.turn()).collect();
+        assert!(path.is_sorted() && path.last() == Some(&8), "{path:?}");
+    }
+}
+
+/// The process dies behind any record of it: the next one sends the very same body.
+#[test]
+fn a_process_that_dies_in_the_midst_changes_nothing() {
+    for dialect in Dialect::ALL {
+        let other = Dialect::ALL.into_iter().find(|other| *other != dialect).unwrap();
+        let begun = conversation(dialect);
+        let next = |mut stage: Stage| {
+            stage.prompt("On.");
+            stage.sent.last().unwrap().stripped.clone()
+        };
+        let switched = || {
+            let mut stage = begun.fork();
+            stage.switch(other);
+            stage
+        };
+        let (from, to) = (begun.entries.len(), switched().entries.len());
+        let expect = next(switched());
+        let opened =
+            switched().entries.iter().rposition(|entry| matches!(entry.record, Record::Lane(_))).unwrap();
+        for kept in from..=to {
+            let mut stage = switched();
+            let setup = Setup { dialect: begun.setup.dialect, ..stage.setup.clone() };
+            stage.kill(kept, setup);
+            if kept <= opened {
+                assert_eq!(stage.setup.dialect, dialect, "{kept} records are left");
+                stage.switch(other);
+            }
+            assert_eq!(text(&next(stage)), text(&expect), "{kept} of {to} records are left");
+        }
+    }
+}
+
+/// Turns are numbered as before, so that one can go back to them in the other dialect.
+#[test]
+fn it_goes_back_to_a_turn_that_was_carried_over() {
+    let mut stage = conversation(Dialect::Anthropic);
+    stage.switch(Dialect::OpenAiChat);
+    stage.prompt("On.");
+    stage.end(End::Done);
+    stage.step(Event::Rewind { turn: 2 });
+    stage.prompt("Otherwise.");
+    stage.end(End::Done);
+    let sent = text(&stage.sent.last().unwrap().stripped);
+    assert!(sent.contains("Otherwise.") && !sent.contains("More."), "{sent}");
+    let report = verify(header(), &stage.entries);
+    assert!(report.is_ok() && report.branches == 1, "{report:?}");
+}

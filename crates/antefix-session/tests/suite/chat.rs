@@ -1,0 +1,106 @@
+//! Chat Completions on stage: a head, a strict reader of bodies, and what it answers.
+
+use antefix_models::Platform;
+use antefix_session::dialect::Dialect;
+use antefix_session::record::LaneRecord;
+use antefix_wire::anthropic::BlockKind;
+use antefix_wire::assemble::{Assembled, AssembledBlock};
+use antefix_wire::json::{Body, Node};
+use bytes::Bytes;
+
+use crate::stage::Setup;
+
+pub const MODEL: &str = "some-model";
+
+/// A head with a prompt and two tools, or nothing in front of the messages.
+pub fn lane(setup: &Setup) -> LaneRecord {
+    let (tools, system) = if setup.bare {
+        ("[]".to_owned(), "[]".to_owned())
+    } else {
+        (TOOLS.to_owned(), format!(r#"[{{"role":"system","content":"{}"}}]"#, "Work carefully. ".repeat(300)))
+    };
+    LaneRecord {
+        dialect: Dialect::OpenAiChat,
+        keeps_reasoning: setup.thinking,
+        platform: Platform::Compatible,
+        model: MODEL.to_owned(),
+        scope: "5c09e".to_owned(),
+        betas: Vec::new(),
+        envelope: Bytes::from(format!(
+            r#"{{"model":"{MODEL}","stream":true,"stream_options":{{"include_usage":true}}}}"#
+        )),
+        tools: tools.into(),
+        system: system.into(),
+        static_blocks: 0,
+        cache: None,
+        contract: 1,
+    }
+}
+
+/// Reads a body as the strictest chat template does, and answers it. User and assistant take turns; calls are
+/// answered one by one, in their order, right behind the message that makes them.
+pub fn answer(body: &[u8], thinking: bool) -> Assembled {
+    let body = Body::parse(body).unwrap();
+    let messages: Vec<Node<'_>> = body.root().get("messages").unwrap().items().collect();
+    let role = |message: &Node<'_>| message.get("role").unwrap().str().unwrap().into_owned();
+    let mut ids: Vec<String> = Vec::new();
+    let mut all = std::collections::BTreeSet::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut before = "assistant".to_owned();
+    for message in messages.iter().filter(|message| role(message) != "system") {
+        let now = role(message);
+        let text = message.raw();
+        if !open.is_empty() {
+            assert_eq!(now, "tool", "a call is not answered: {text}");
+        }
+        match now.as_str() {
+            "user" => assert_eq!(before, "assistant", "{text}"),
+            "assistant" => assert!(before == "user" || before == "tool", "{text}"),
+            "tool" => {
+                let id = message.get("tool_call_id").unwrap().str().unwrap().into_owned();
+                assert_eq!(open.remove(0), id, "{text}");
+            }
+            _ => panic!("{text}"),
+        }
+        let content = message.get("content").unwrap();
+        let calls: Vec<_> = message.get("tool_calls").into_iter().flat_map(Node::items).collect();
+        let is_said = content.str().is_some_and(|text| !text.trim().is_empty());
+        assert!(is_said || content.is_null() && !calls.is_empty(), "{text}");
+        for call in calls {
+            let id = call.get("id").unwrap().str().unwrap().into_owned();
+            assert!((1..=40).contains(&id.len()) && all.insert(id.clone()), "{text}");
+            let arguments = call.pointer("/function/arguments").unwrap().str().unwrap().into_owned();
+            assert!(arguments.starts_with('{') && Body::parse(arguments).is_ok(), "{text}");
+            open.push(id);
+        }
+        ids.clone_from(&open);
+        before = now;
+    }
+    assert!(ids.is_empty() && before != "assistant");
+    said(messages.len(), thinking)
+}
+
+fn said(messages: usize, thinking: bool) -> Assembled {
+    let usage =
+        r#"{"prompt_tokens":2903,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":2000}}"#;
+    let reasoning = format!(r#"{{"reasoning_content":"Thought {messages}."}}"#);
+    let text = r#"{"type":"text","text":"Fine."}"#.to_owned();
+    let parts = [(BlockKind::Thinking, reasoning), (BlockKind::Text, text)];
+    let block = |(kind, json): (BlockKind, String)| AssembledBlock {
+        json: json.into_bytes(),
+        kind,
+        complete: true,
+        broken_input: None,
+        unknown_deltas: 0,
+    };
+    Assembled {
+        message_id: Some("chatcmpl-1".to_owned()),
+        blocks: parts.into_iter().skip(usize::from(!thinking)).map(block).collect(),
+        stop_reason: Some("stop".to_owned()),
+        usage_json: Some(usage.as_bytes().to_vec()),
+        complete: true,
+        ..Assembled::default()
+    }
+}
+
+const TOOLS: &str = r#"[{"type":"function","function":{"name":"read","description":"Reads a file.","parameters":{"type":"object","properties":{"z":{"type":"number"},"a":{"type":"string"}}}}},{"type":"function","function":{"name":"edit","description":"Edits a file.","parameters":{"type":"object"}}}]"#;
