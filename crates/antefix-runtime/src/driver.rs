@@ -20,8 +20,8 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::anthropic::Anthropic;
 use crate::clock;
+use crate::provider::Provider;
 use crate::store::{AppendError, Durability, TranscriptStore};
 use gate::Gate;
 
@@ -71,7 +71,7 @@ pub struct Agent<S> {
     store: S,
     executor: Executor,
     context: Context,
-    provider: Arc<Anthropic>,
+    provider: Arc<Provider>,
     longest_retry_wait: Option<u64>,
     gate: Option<Arc<Gate>>,
     answers: Option<mpsc::UnboundedReceiver<Answer>>,
@@ -79,13 +79,7 @@ pub struct Agent<S> {
 
 impl<S: TranscriptStore> Agent<S> {
     /// Puts a session to work.
-    pub fn new(
-        session: Session,
-        store: S,
-        executor: Executor,
-        context: Context,
-        provider: Anthropic,
-    ) -> Self {
+    pub fn new(session: Session, store: S, executor: Executor, context: Context, provider: Provider) -> Self {
         let provider = Arc::new(provider);
         let (longest_retry_wait, gate, answers) = (None, None, None);
         Self { session, store, executor, context, provider, longest_retry_wait, gate, answers }
@@ -109,17 +103,23 @@ impl<S: TranscriptStore> Agent<S> {
     }
 
     /// The provider.
-    pub fn provider(&self) -> &Anthropic {
+    pub fn provider(&self) -> &Provider {
         &self.provider
     }
 
-    /// Opens a lane.
+    /// Opens a lane; gives what the user should be told of it.
     ///
     /// # Errors
     /// [`DriverError`] if its record cannot be written or a turn is running.
-    pub fn open_lane(&mut self, lane: LaneRecord) -> Result<(), DriverError> {
+    pub fn open_lane(&mut self, lane: LaneRecord) -> Result<Vec<String>, DriverError> {
         let commands = self.session.open_lane(lane, clock::now())?;
-        self.append_all(commands)
+        let notice = |command: &Command| match command {
+            Command::Emit(SessionEvent::Notice(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let notices = commands.iter().filter_map(notice).collect();
+        self.append_all(commands)?;
+        Ok(notices)
     }
 
     /// Goes back to in front of a turn.

@@ -1,6 +1,8 @@
 //! What stands in front of the messages: the static part all sessions share, and the session's baseline.
 
+mod chat;
 mod instructions;
+mod messages;
 mod prompt;
 
 pub use instructions::{Instructions, find_instructions};
@@ -10,11 +12,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use antefix_models::{Platform, Rules, Ttl};
-use antefix_session::closure::text_block;
+use antefix_session::dialect::Dialect;
 use antefix_session::record::{LaneRecord, Millis};
 use antefix_session::spend::date;
 use antefix_tools::Registry;
-use antefix_wire::json::write_string;
 use bytes::Bytes;
 
 /// How much the model thinks before it answers.
@@ -34,6 +35,8 @@ pub enum Thinking {
 /// What a session's head is made of.
 #[derive(Clone, Debug)]
 pub struct HeadSpec {
+    /// The protocol.
+    pub dialect: Dialect,
     /// Where the model runs.
     pub platform: Platform,
     /// The model's name as sent.
@@ -42,8 +45,8 @@ pub struct HeadSpec {
     pub scope: String,
     /// `anthropic-beta` values.
     pub betas: Vec<String>,
-    /// Largest reply in tokens.
-    pub max_tokens: u64,
+    /// Largest reply in tokens; the Messages API must be told one.
+    pub max_tokens: Option<u64>,
     /// Thinking.
     pub thinking: Thinking,
     /// `output_config.effort`, if set.
@@ -58,6 +61,35 @@ pub struct HeadSpec {
     pub cwd: PathBuf,
     /// Instruction files, in the order they are shown.
     pub instructions: Vec<Instructions>,
+    /// How the server wants Chat Completions.
+    pub chat: ChatTerms,
+}
+
+/// What servers of Chat Completions differ in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatTerms {
+    /// Usage is asked for with `stream_options`; a server that refuses the member tells it unasked or never.
+    pub usage_on_request: bool,
+    /// The member that limits the reply: `max_tokens` or `max_completion_tokens`.
+    pub limit_name: &'static str,
+    /// Who says the system prompt: `system` or `developer`.
+    pub system_role: &'static str,
+    /// `prompt_cache_key`, for servers that choose a cache by it.
+    pub cache_key: Option<String>,
+    /// Whether the model's reasoning is sent back.
+    pub keeps_reasoning: bool,
+}
+
+impl Default for ChatTerms {
+    fn default() -> Self {
+        Self {
+            usage_on_request: true,
+            limit_name: "max_tokens",
+            system_role: "system",
+            cache_key: None,
+            keeps_reasoning: false,
+        }
+    }
 }
 
 /// Version of the contract between the tools' frozen definitions and their dispatch.
@@ -71,48 +103,30 @@ impl HeadSpec {
             prompt.push_str("\n\n");
             prompt.push_str(more);
         }
-        let blocks = [Some(prompt), Some(self.baseline(now))];
-        let blocks: Vec<Bytes> = blocks
-            .into_iter()
-            .flatten()
-            .filter(|text| !text.trim().is_empty())
-            .map(|text| text_block(&text))
-            .collect();
+        let texts = [prompt, self.baseline(now)];
+        let texts: Vec<String> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
+        let (envelope, tools, system, static_blocks) = match self.dialect {
+            Dialect::Anthropic => {
+                let shared = texts.len() as u64 - 1;
+                (messages::envelope(self), messages::tools(tools), messages::system(&texts), shared)
+            }
+            // What is shared and what is not stand in one message.
+            Dialect::OpenAiChat => (chat::envelope(self), chat::tools(tools), chat::system(self, &texts), 0),
+        };
         LaneRecord {
+            dialect: self.dialect,
             platform: self.platform,
             model: self.model.clone(),
             scope: self.scope.clone(),
             betas: self.betas.clone(),
-            envelope: self.envelope(),
-            tools: array(tools.definitions().map(|definition| definition.json().as_bytes())),
-            static_blocks: blocks.len() as u64 - 1,
-            system: array(blocks.iter().map(AsRef::as_ref)),
+            envelope,
+            tools,
+            system,
+            static_blocks,
             cache: self.cache,
             contract: CONTRACT,
+            keeps_reasoning: self.chat.keeps_reasoning,
         }
-    }
-
-    fn envelope(&self) -> Bytes {
-        let mut out = b"{\"model\":".to_vec();
-        write_string(&mut out, &self.model);
-        out.extend_from_slice(format!(",\"max_tokens\":{},\"stream\":true", self.max_tokens).as_bytes());
-        match self.thinking {
-            Thinking::Default => {}
-            Thinking::Off => out.extend_from_slice(br#","thinking":{"type":"disabled"}"#),
-            Thinking::Adaptive => out.extend_from_slice(br#","thinking":{"type":"adaptive"}"#),
-            Thinking::Budget(budget) => {
-                out.extend_from_slice(
-                    format!(r#","thinking":{{"type":"enabled","budget_tokens":{budget}}}"#).as_bytes(),
-                );
-            }
-        }
-        if let Some(effort) = &self.effort {
-            out.extend_from_slice(br#","output_config":{"effort":"#);
-            write_string(&mut out, effort);
-            out.push(b'}');
-        }
-        out.push(b'}');
-        out.into()
     }
 
     fn baseline(&self, now: Millis) -> String {

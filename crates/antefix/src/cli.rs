@@ -78,9 +78,12 @@ pub struct RunArgs {
     /// Who answers
     #[arg(long, value_enum, default_value_t)]
     pub provider: Provider,
-    /// The provider's address, in place of ANTHROPIC_BASE_URL
+    /// The provider's address, in place of ANTHROPIC_BASE_URL; with `compatible` it ends in the API's version
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
+    /// The environment variable that holds the key of a `compatible` server, if it wants one
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
     /// What is printed
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,
@@ -261,6 +264,8 @@ pub enum Provider {
     /// The Messages API, or a server that speaks it
     #[default]
     Anthropic,
+    /// A server that speaks Chat Completions: llama.cpp, vLLM, Ollama and many services
+    Compatible,
     /// A simulator in this process, which starts without any cache
     Sim,
 }

@@ -64,9 +64,14 @@ impl Environment {
     }
 }
 
-/// The whole environment, for the commands that tools run.
-pub fn all() -> Vec<(OsString, OsString)> {
-    std::env::vars_os().collect()
+/// The key in a variable that the user named.
+pub fn key_named(name: &str) -> Option<Secret> {
+    text(name).map(Secret::new)
+}
+
+/// The whole environment but for a variable with a key in it, for the commands that tools run.
+pub fn all_but(secret: Option<&str>) -> Vec<(OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| secret.is_none_or(|secret| name != secret)).collect()
 }
 
 #[allow(clippy::disallowed_methods)] // This is the place that the lint names.

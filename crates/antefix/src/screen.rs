@@ -110,6 +110,13 @@ impl Screen {
         let Some(counts) = report.counts else {
             return self.line(&self.dim("cache: the provider reported no usage"));
         };
+        if report.is_estimated {
+            let (input, output) = (short(counts.prompt().0), short(counts.output.0));
+            let text = format!(
+                "the server reported no usage; estimated from bytes: {input} tokens in, {output} out, what was read from its cache is not known"
+            );
+            return self.line(&self.dim(&text));
+        }
         let dollars =
             |cost: Option<Money>| cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"));
         let uncached = match counts.uncached.0 {

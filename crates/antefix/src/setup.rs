@@ -4,24 +4,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use antefix_http::client::{Client, ClientOptions, Proxies, Secret};
-use antefix_http::server::{ServerOptions, SimServer};
-use antefix_models::{Money, Platform, Rules, Ttl, rules};
-use antefix_runtime::anthropic::{Anthropic, Credential};
+use antefix_http::client::{Client, ClientOptions, Proxies};
+use antefix_http::server::SimServer;
+use antefix_models::{Money, Rules, Ttl, rules};
 use antefix_runtime::driver::{Agent, file_table};
-use antefix_runtime::head::{HeadSpec, default_max_tokens, find_instructions};
+use antefix_runtime::head::{HeadSpec, find_instructions};
+use antefix_runtime::provider::Provider;
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::{clock, transcript};
 use antefix_session::conversation::{Conversation, Lane};
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::LaneRecord;
-use antefix_sim::{Config, Script, Simulator};
 use antefix_tools::permission::Policy;
 use antefix_tools::{Context, Executor, Registry};
 
 use crate::asking;
-use crate::cli::{DEFAULT_MODEL, Provider, RunArgs, Switch, TtlArg};
+use crate::cli::{RunArgs, Switch, TtlArg};
+use crate::endpoint::Endpoint;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
@@ -41,9 +41,6 @@ pub struct Setup {
     pub policy: Policy,
 }
 
-/// The API of the provider itself.
-const BASE_URL: &str = "https://api.anthropic.com";
-
 /// Puts the agent together.
 ///
 /// # Errors
@@ -59,23 +56,14 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         // What did not hold before may hold now.
         holding = Holding::read(&here, environment, &Flags::of(args))?;
     }
-    let (base_url, credential, simulator) = match args.provider {
-        Provider::Sim => {
-            let server = start_simulator().await?;
-            notices.push(SIMULATED.to_owned());
-            (server.base_url(), Credential::ApiKey(Secret::new("sim")), Some(server))
-        }
-        Provider::Anthropic => {
-            let base = args.base_url.clone().or_else(|| environment.base_url.clone());
-            let base = base.or_else(|| holding.value("base_url").map(str::to_owned));
-            let helper = environment.key_helper.as_deref().or_else(|| holding.value("key_helper"));
-            (base.unwrap_or_else(|| BASE_URL.to_owned()), credential(environment, helper)?, None)
-        }
-    };
     // All that may be refused is looked at before a session is made.
+    let endpoint = Endpoint::find(args, environment, &holding).await?;
+    notices.extend(endpoint.notice.clone());
     // A proxy would see what the simulator is asked, and it is in this process.
-    let proxies = if simulator.is_some() { Proxies::default() } else { environment.proxies.clone() };
-    let mut provider = Anthropic::new(client(args, &base_url, proxies)?, credential);
+    let is_local = endpoint.simulator.is_some();
+    let proxies = if is_local { Proxies::default() } else { environment.proxies.clone() };
+    let client = client(args, &endpoint.base_url, proxies)?;
+    let mut provider = Provider::new(client, endpoint.dialect, endpoint.credential.clone());
     if let Some(folder) = &args.capture {
         provider.capture(folder).map_err(|error| {
             Failure::usage(format!("cannot capture into `{}`: {error}", folder.display()))
@@ -93,28 +81,25 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     if opened.index_lost {
         notices.push(INDEX_LOST.to_owned());
     }
-    let scope = scope(args.provider, &base_url);
-    let lane = opened.conversation.lane().map(Lane::spec);
+    // A session goes on in its lane; in another dialect it needs a new one.
+    let lane = opened.conversation.lane().map(Lane::spec).filter(|lane| lane.dialect == endpoint.dialect);
     let model = match lane {
         Some(spec) => {
-            notices.extend(goes_elsewhere(spec, &scope));
+            notices.extend(goes_elsewhere(spec, &endpoint.scope()));
             same_model(args.model.as_deref(), &spec.model)?;
             spec.model.clone()
         }
-        None => {
-            let model = args.model.as_deref().or_else(|| holding.value("model"));
-            model.unwrap_or(DEFAULT_MODEL).to_owned()
-        }
+        None => endpoint.model(args, &holding)?,
     };
     let fresh = lane.is_none();
     provider.name_betas(lane.map(|lane| lane.betas.clone()).unwrap_or_default());
     let registry = registry(args);
-    let rules = rules(Platform::Anthropic, &model);
+    let rules = rules(endpoint.platform, &model);
     notices.extend(unknown_model(&rules));
-    let context = context(&opened.store, &opened.conversation, &cwd);
+    let context = context(args, &opened.store, &opened.conversation, &cwd);
     let policy = holding.policy().with_readable(&context.spill);
-    let head =
-        fresh.then(|| head(args, environment, &cwd, scope, &model, &rules).render(&registry, clock::now()));
+    let head = fresh
+        .then(|| head(args, environment, &endpoint, &cwd, &rules, &model).render(&registry, clock::now()));
     let session = Session::new(opened.conversation, rules, settings);
     let executor = Executor::new(Arc::new(registry));
     let mut agent = Agent::new(session, opened.store, executor, context, provider);
@@ -122,12 +107,12 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         agent.limit_retry_wait(wait);
     }
     if let Some(head) = head {
-        agent.open_lane(head)?;
+        notices.extend(agent.open_lane(head)?);
     }
     if let Some(turn) = args.rewind {
         agent.rewind(turn)?;
     }
-    Ok(Setup { agent, notices, simulator, settings: holding, policy })
+    Ok(Setup { agent, notices, simulator: endpoint.simulator, settings: holding, policy })
 }
 
 fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::OpenSession, Failure> {
@@ -171,13 +156,6 @@ fn session_folder(
     Ok(own)
 }
 
-/// Where requests share a cache: one address and, for the API itself, one key's workspace. The key is not digested:
-/// it would tell keys of a small alphabet apart from outside.
-fn scope(provider: Provider, base_url: &str) -> String {
-    let address = if provider == Provider::Sim { "a simulator in the process" } else { base_url };
-    blake3::hash(address.as_bytes()).to_hex().to_string()
-}
-
 fn goes_elsewhere(spec: &LaneRecord, scope: &str) -> Option<String> {
     let text = "this session's requests went to another address before; the cache there is not shared";
     (spec.scope != scope).then(|| text.to_owned())
@@ -209,28 +187,30 @@ fn registry(args: &RunArgs) -> Registry {
 fn head(
     args: &RunArgs,
     environment: &Environment,
+    endpoint: &Endpoint,
     cwd: &Path,
-    scope: String,
-    model: &str,
     rules: &Rules,
+    model: &str,
 ) -> HeadSpec {
     let ttl = match args.ttl {
         TtlArg::FiveMinutes => Ttl::FiveMinutes,
         TtlArg::OneHour => Ttl::OneHour,
     };
     HeadSpec {
-        platform: Platform::Anthropic,
+        dialect: endpoint.dialect,
+        platform: endpoint.platform,
         model: model.to_owned(),
-        scope,
+        scope: endpoint.scope(),
         betas: Vec::new(),
-        max_tokens: args.max_output.unwrap_or_else(|| default_max_tokens(rules)),
+        max_tokens: endpoint.largest_reply(args, rules),
         thinking: args.thinking,
         effort: args.effort.clone(),
-        cache: (args.cache == Switch::On).then_some(ttl),
+        cache: (args.cache == Switch::On && endpoint.takes_markers()).then_some(ttl),
         system_prompt: args.system_prompt.clone(),
         append_system_prompt: args.append_system_prompt.clone(),
         cwd: cwd.to_owned(),
         instructions: find_instructions(cwd, environment.config.as_deref()),
+        chat: endpoint.terms.clone(),
     }
 }
 
@@ -245,8 +225,9 @@ fn settings(args: &RunArgs) -> Result<Settings, Failure> {
     Ok(Settings { limits, allow_break: args.allow_break, ..Settings::default() })
 }
 
-fn context(store: &FileStore, conversation: &Conversation, cwd: &Path) -> Context {
-    let mut context = Context::new(cwd, store.folder().join("outputs")).with_environment(environment::all());
+fn context(args: &RunArgs, store: &FileStore, conversation: &Conversation, cwd: &Path) -> Context {
+    let inherited = environment::all_but(args.api_key_env.as_deref());
+    let mut context = Context::new(cwd, store.folder().join("outputs")).with_environment(inherited);
     context.files = Arc::new(file_table(conversation));
     context
 }
@@ -269,61 +250,6 @@ fn unknown_model(rules: &Rules) -> Option<String> {
     })
 }
 
-/// The key, where it is found first: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`, the helper command.
-fn credential(environment: &Environment, helper: Option<&str>) -> Result<Credential, Failure> {
-    if let Some(key) = &environment.api_key {
-        return Ok(Credential::ApiKey(key.clone()));
-    }
-    if let Some(token) = &environment.auth_token {
-        return Ok(Credential::Bearer(token.clone()));
-    }
-    if let Some(helper) = helper {
-        return helper_key(helper).map(Credential::ApiKey);
-    }
-    Err(Failure::usage(NO_KEY.trim_end()))
-}
-
-fn helper_key(command: &str) -> Result<Secret, Failure> {
-    let failed = |what: String| Failure::failed(format!("the key helper `{command}` {what}"));
-    let output = std::process::Command::new("sh")
-        .args(["-c", command])
-        .stdin(std::process::Stdio::null())
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .map_err(|error| failed(format!("could not be started: {error}")))?;
-    if !output.status.success() {
-        return Err(failed(format!("ended with {}", output.status)));
-    }
-    let key = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if key.is_empty() || key.contains(char::is_whitespace) {
-        return Err(failed("did not print a key and nothing else".to_owned()));
-    }
-    Ok(Secret::new(key))
-}
-
-async fn start_simulator() -> Result<SimServer, Failure> {
-    let simulator = Simulator::new(Config::default(), Script::default_script());
-    SimServer::start(ServerOptions::default(), simulator)
-        .await
-        .map_err(|error| Failure::failed(format!("the simulator could not be started: {error}")))
-}
-
 /// What is said when a session's index is gone; the next durable record writes a new one.
 const INDEX_LOST: &str =
     "the session's index was lost: nobody can say whether records were missing at the end";
-
-/// What is said when the simulator answers.
-const SIMULATED: &str = "\
-answers and costs are simulated; nothing leaves this machine, and the simulator starts without a cache";
-
-/// What is said when no key is found.
-const NO_KEY: &str = "\
-no key for the Messages API was found. Looked for, in this order:
-  ANTHROPIC_API_KEY         sent as x-api-key
-  ANTHROPIC_AUTH_TOKEN      sent as a bearer token
-  ANTEFIX_API_KEY_HELPER    a command that prints a key
-
-Without a key you can
-  antefix demo                             watch an agent work, offline
-  antefix run --provider sim \"PROMPT\"      run here with a simulated model
-  antefix sim --port 8080                  serve the simulator to any agent";

@@ -102,6 +102,7 @@ fn write_report(object: &mut Object, report: &RequestReport) {
     object.number("request", report.attempt.0).number("status", report.status.into());
     if let Some(counts) = &report.counts {
         write_counts(object, counts);
+        object.boolean("estimated", report.is_estimated);
     }
     object.raw("cost_usd", &money(report.cost)).raw("total_cost_usd", &money(report.total_cost));
     if let Some(stop) = &report.stop_reason {

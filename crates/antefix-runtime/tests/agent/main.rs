@@ -7,13 +7,14 @@ use std::sync::Arc;
 use antefix_http::client::{Client, ClientOptions, Secret};
 use antefix_http::server::{ServerOptions, SimServer};
 use antefix_models::{Platform, Ttl, rules};
-use antefix_runtime::anthropic::{Anthropic, Credential};
 use antefix_runtime::driver::Agent;
-use antefix_runtime::head::{HeadSpec, Thinking};
+use antefix_runtime::head::{ChatTerms, HeadSpec, Thinking};
+use antefix_runtime::provider::{Credential, Provider};
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::{clock, transcript};
 use antefix_session::closure::text_block;
 use antefix_session::conversation::Work;
+use antefix_session::dialect::Dialect;
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::EndReason;
 use antefix_sim::{Config, Script, Simulator};
@@ -48,11 +49,12 @@ fn agent(folder: &Path, url: &str) -> Agent<FileStore> {
     let mut registry = Registry::new();
     registry.register(Arc::new(Echo(Definition::new("echo", "Echoes.", r#"{"type":"object"}"#).unwrap())));
     let head = HeadSpec {
+        dialect: Dialect::Anthropic,
         platform: Platform::Anthropic,
         model: MODEL.to_owned(),
         scope: String::new(),
         betas: Vec::new(),
-        max_tokens: 1_000,
+        max_tokens: Some(1_000),
         thinking: Thinking::Off,
         effort: None,
         cache: Some(Ttl::FiveMinutes),
@@ -60,12 +62,13 @@ fn agent(folder: &Path, url: &str) -> Agent<FileStore> {
         append_system_prompt: None,
         cwd: folder.to_owned(),
         instructions: Vec::new(),
+        chat: ChatTerms::default(),
     };
     let head = head.render(&registry, clock::now());
     let opened = transcript::create(&Sessions::at(folder), "/", clock::now()).unwrap();
     let session = Session::new(opened.conversation, rules(Platform::Anthropic, MODEL), Settings::default());
     let client = Client::new(ClientOptions::new(url)).unwrap();
-    let provider = Anthropic::new(client, Credential::ApiKey(Secret::new("key")));
+    let provider = Provider::new(client, Dialect::Anthropic, Credential::ApiKey(Secret::new("key")));
     let context = Context::new(folder, folder.join("outputs"));
     let mut agent = Agent::new(session, opened.store, Executor::new(Arc::new(registry)), context, provider);
     agent.open_lane(head).unwrap();

@@ -161,6 +161,7 @@ impl Reporter {
                     object.number("n", report.attempt.0);
                     if let Some(counts) = &report.counts {
                         write_counts(&mut object, counts);
+                        object.boolean("estimated", report.is_estimated);
                     }
                     object.raw("cost_usd", &money(report.cost));
                     requests.push(object.close());
@@ -181,6 +182,7 @@ impl Reporter {
         object.number("tool_calls", calls).raw("requests", &array(requests));
         let mut total = Object::new();
         write_counts(&mut total, &spent.counts);
+        total.number("estimated_requests", spent.estimated);
         object.raw("session_total", &total.close()).raw("session_cost_usd", &money(spent.known_cost()));
         print_line(&object.close());
     }

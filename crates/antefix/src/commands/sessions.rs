@@ -97,8 +97,9 @@ fn show(conversation: &Conversation, json: bool) {
         let spec = lane.spec();
         let cache = spec.cache.map_or("off", antefix_models::Ttl::text);
         say!(
-            "model {}  cache {cache}  head {} bytes, {} positions",
+            "model {}  dialect {}  cache {cache}  head {} bytes, {} positions",
             spec.model,
+            spec.dialect.name(),
             lane.head().len(),
             lane.positions()
         );
@@ -141,13 +142,19 @@ fn show(conversation: &Conversation, json: bool) {
             grouped(record.bytes),
             grouped(spend.counts.read.0),
             grouped((spend.counts.write_5m + spend.counts.write_1h).0),
-            grouped(spend.counts.uncached.0),
+            estimated(&spend),
             efficiency(&spend.counts),
             spend.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}")),
         );
     }
     let cost = total.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| cost.to_string());
     say!("\nread {} of {} input tokens, {cost}", efficiency(&total.counts), grouped(total.counts.prompt().0));
+}
+
+/// What was not read or written; `~` stands in front where the server reported nothing.
+fn estimated(spend: &Spend) -> String {
+    let mark = if spend.estimated > 0 { "~" } else { "" };
+    format!("{mark}{}", grouped(spend.counts.uncached.0))
 }
 
 fn spend_of(conversation: &Conversation, attempt: &antefix_session::conversation::Attempt) -> Spend {
@@ -167,14 +174,13 @@ fn print_message(message: &Message) {
 }
 
 fn text_of(message: &Message) -> String {
-    let Ok(body) = antefix_wire::json::Body::parse(message.fragment().to_vec()) else { return String::new() };
-    let content = body.root().get("content");
-    let blocks = content.into_iter().flat_map(antefix_wire::json::Node::items);
-    let text = |block: antefix_wire::json::Node<'_>| {
+    let text = |block: &bytes::Bytes| {
+        let body = antefix_wire::json::Body::parse(block.to_vec()).ok()?;
+        let block = body.root();
         let direct = block.get("text").and_then(|text| Some(text.str()?.into_owned()));
         direct.or_else(|| Some(block.pointer("/content/0/text")?.str()?.into_owned()))
     };
-    blocks.filter_map(text).collect::<Vec<_>>().join(" ⏎ ")
+    message.blocks().iter().filter_map(text).collect::<Vec<_>>().join(" ⏎ ")
 }
 
 fn conversation_json(conversation: &Conversation) -> String {
@@ -192,6 +198,7 @@ fn conversation_json(conversation: &Conversation) -> String {
             }
         }
         write_counts(&mut object, &spend.counts);
+        object.boolean("estimated", spend.estimated > 0);
         object.raw("cost_usd", &money(spend.known_cost()));
         object.close()
     });

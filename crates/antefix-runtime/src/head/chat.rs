@@ -1,0 +1,80 @@
+//! A head of Chat Completions.
+
+use antefix_tools::Registry;
+use antefix_wire::json::{Body, Node, write_string};
+use bytes::Bytes;
+
+use super::{HeadSpec, array};
+
+/// The members in front of the tools. Without `include_usage` no server says what was read from its cache; the
+/// largest reply is left to the server unless something is said.
+pub(super) fn envelope(spec: &HeadSpec) -> Bytes {
+    let mut out = b"{\"model\":".to_vec();
+    write_string(&mut out, &spec.model);
+    out.extend_from_slice(br#","stream":true"#);
+    if spec.chat.usage_on_request {
+        out.extend_from_slice(br#","stream_options":{"include_usage":true}"#);
+    }
+    if let Some(limit) = spec.max_tokens {
+        out.push(b',');
+        write_string(&mut out, spec.chat.limit_name);
+        out.extend_from_slice(format!(":{limit}").as_bytes());
+    }
+    for (name, value) in [("reasoning_effort", &spec.effort), ("prompt_cache_key", &spec.chat.cache_key)] {
+        if let Some(value) = value {
+            out.extend_from_slice(format!(",\"{name}\":").as_bytes());
+            write_string(&mut out, value);
+        }
+    }
+    out.push(b'}');
+    out.into()
+}
+
+/// The tools' definitions, with each schema byte for byte as it is.
+pub(super) fn tools(registry: &Registry) -> Bytes {
+    let functions: Vec<Vec<u8>> =
+        registry.definitions().map(|definition| function(definition.json().as_bytes())).collect();
+    array(functions.iter().map(Vec::as_slice))
+}
+
+/// The system prompt as one message with one string: strict templates take no other, and none take two.
+pub(super) fn system(spec: &HeadSpec, texts: &[String]) -> Bytes {
+    if texts.is_empty() {
+        return Bytes::from_static(b"[]");
+    }
+    let mut out = b"{\"role\":".to_vec();
+    write_string(&mut out, spec.chat.system_role);
+    out.extend_from_slice(br#","content":"#);
+    write_string(&mut out, &texts.join("\n\n"));
+    out.push(b'}');
+    array([out.as_slice()].into_iter())
+}
+
+fn function(definition: &[u8]) -> Vec<u8> {
+    let body = Body::parse(definition);
+    let members = [("name", "name"), ("description", "description"), ("input_schema", "parameters")];
+    let raw = |name: &str| Some(body.as_ref().ok()?.root().get(name).map(Node::raw)?.as_bytes());
+    let mut out = br#"{"type":"function","function":{"#.to_vec();
+    for (from, to) in members {
+        if let Some(value) = raw(from) {
+            out.extend_from_slice(if out.ends_with(b"{") { b"" } else { b"," });
+            write_string(&mut out, to);
+            out.push(b':');
+            out.extend_from_slice(value);
+        }
+    }
+    out.extend_from_slice(b"}}");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_keeps_its_schema_byte_for_byte() {
+        let definition = br#"{"name":"read","description":"Reads \u00e9.","input_schema":{"z":1.50,"a":[]}}"#;
+        let expect = r#"{"type":"function","function":{"name":"read","description":"Reads \u00e9.","parameters":{"z":1.50,"a":[]}}}"#;
+        assert_eq!(String::from_utf8(function(definition)).unwrap(), expect);
+    }
+}

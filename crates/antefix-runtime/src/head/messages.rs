@@ -1,0 +1,46 @@
+//! A head of the Messages API.
+
+use antefix_session::closure::text_block;
+use antefix_tools::Registry;
+use antefix_wire::json::write_string;
+use bytes::Bytes;
+
+use super::{HeadSpec, Thinking, array};
+
+/// The members in front of the tools.
+pub(super) fn envelope(spec: &HeadSpec) -> Bytes {
+    let mut out = b"{\"model\":".to_vec();
+    write_string(&mut out, &spec.model);
+    if let Some(limit) = spec.max_tokens {
+        out.extend_from_slice(format!(",\"max_tokens\":{limit}").as_bytes());
+    }
+    out.extend_from_slice(b",\"stream\":true");
+    match spec.thinking {
+        Thinking::Default => {}
+        Thinking::Off => out.extend_from_slice(br#","thinking":{"type":"disabled"}"#),
+        Thinking::Adaptive => out.extend_from_slice(br#","thinking":{"type":"adaptive"}"#),
+        Thinking::Budget(budget) => {
+            out.extend_from_slice(
+                format!(r#","thinking":{{"type":"enabled","budget_tokens":{budget}}}"#).as_bytes(),
+            );
+        }
+    }
+    if let Some(effort) = &spec.effort {
+        out.extend_from_slice(br#","output_config":{"effort":"#);
+        write_string(&mut out, effort);
+        out.push(b'}');
+    }
+    out.push(b'}');
+    out.into()
+}
+
+/// The tools' definitions as they are.
+pub(super) fn tools(registry: &Registry) -> Bytes {
+    array(registry.definitions().map(|definition| definition.json().as_bytes()))
+}
+
+/// The system prompt, a block for each text, so that a marker can stand between what is shared and what is not.
+pub(super) fn system(texts: &[String]) -> Bytes {
+    let blocks: Vec<Bytes> = texts.iter().map(|text| text_block(text)).collect();
+    array(blocks.iter().map(AsRef::as_ref))
+}

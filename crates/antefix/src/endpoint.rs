@@ -1,0 +1,190 @@
+//! Who answers, and on what terms.
+
+use antefix_http::client::Secret;
+use antefix_http::server::{ServerOptions, SimServer};
+use antefix_models::{Platform, Rules};
+use antefix_runtime::head::{ChatTerms, Thinking, default_max_tokens};
+use antefix_runtime::provider::Credential;
+use antefix_session::dialect::Dialect;
+use antefix_sim::{Config, Script, Simulator};
+
+use crate::cli::{DEFAULT_MODEL, Provider, RunArgs};
+use crate::environment::{self, Environment};
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+/// A server with what is known of it.
+pub struct Endpoint {
+    /// The protocol it speaks.
+    pub dialect: Dialect,
+    /// Whose rules and prices hold.
+    pub platform: Platform,
+    /// Its address.
+    pub base_url: String,
+    /// How requests are authenticated.
+    pub credential: Credential,
+    /// How it wants Chat Completions.
+    pub terms: ChatTerms,
+    /// The simulator, if it answers.
+    pub simulator: Option<SimServer>,
+    /// What the user should be told of it.
+    pub notice: Option<String>,
+}
+
+/// The API of the provider itself.
+const BASE_URL: &str = "https://api.anthropic.com";
+
+impl Endpoint {
+    /// Finds out who answers.
+    ///
+    /// # Errors
+    /// If its address or key is missing, or something was asked for that it does not have.
+    pub async fn find(
+        args: &RunArgs,
+        environment: &Environment,
+        settings: &Settings,
+    ) -> Result<Self, Failure> {
+        match args.provider {
+            Provider::Sim => Self::simulator().await,
+            Provider::Anthropic => Self::anthropic(args, environment, settings),
+            Provider::Compatible => Self::compatible(args),
+        }
+    }
+
+    async fn simulator() -> Result<Self, Failure> {
+        let server = start_simulator().await?;
+        let credential = Credential::ApiKey(Secret::new("sim"));
+        let messages = Self::messages(server.base_url(), credential);
+        Ok(Self { simulator: Some(server), notice: Some(SIMULATED.to_owned()), ..messages })
+    }
+
+    fn anthropic(args: &RunArgs, environment: &Environment, settings: &Settings) -> Result<Self, Failure> {
+        let base = args.base_url.clone().or_else(|| environment.base_url.clone());
+        let base = base.or_else(|| settings.value("base_url").map(str::to_owned));
+        let helper = environment.key_helper.as_deref().or_else(|| settings.value("key_helper"));
+        let credential = credential(environment, helper)?;
+        Ok(Self::messages(base.unwrap_or_else(|| BASE_URL.to_owned()), credential))
+    }
+
+    fn messages(base_url: String, credential: Credential) -> Self {
+        let (dialect, platform, terms) = (Dialect::Anthropic, Platform::Anthropic, ChatTerms::default());
+        Self { dialect, platform, base_url, credential, terms, simulator: None, notice: None }
+    }
+
+    fn compatible(args: &RunArgs) -> Result<Self, Failure> {
+        let base_url = args.base_url.clone().ok_or_else(|| {
+            Failure::usage("`--provider compatible` needs the server's address")
+                .hint("for example `--base-url http://127.0.0.1:8080/v1`")
+        })?;
+        if args.thinking != Thinking::Default {
+            return Err(Failure::usage("`--thinking` is for the Messages API")
+                .hint("`--effort` is sent to a `compatible` server as `reasoning_effort`"));
+        }
+        let credential = match &args.api_key_env {
+            Some(name) => Credential::Bearer(environment::key_named(name).ok_or_else(|| {
+                Failure::usage(format!("the environment has no `{name}`")).hint(
+                    "`--api-key-env` names the variable that holds the key; leave it out if none is wanted",
+                )
+            })?),
+            None => Credential::None,
+        };
+        let (dialect, platform, terms) = (Dialect::OpenAiChat, Platform::Compatible, ChatTerms::default());
+        Ok(Self { dialect, platform, base_url, credential, terms, simulator: None, notice: None })
+    }
+
+    /// Where requests share a cache: one address and, for the API itself, one key's workspace. The key is not
+    /// digested: it would tell keys of a small alphabet apart from outside.
+    pub fn scope(&self) -> String {
+        let address = if self.simulator.is_some() { "a simulator in the process" } else { &self.base_url };
+        blake3::hash(address.as_bytes()).to_hex().to_string()
+    }
+
+    /// The model of a new lane.
+    ///
+    /// # Errors
+    /// If none is named and there is no default.
+    pub fn model(&self, args: &RunArgs, settings: &Settings) -> Result<String, Failure> {
+        match self.dialect {
+            Dialect::Anthropic => {
+                let model = args.model.as_deref().or_else(|| settings.value("model"));
+                Ok(model.unwrap_or(DEFAULT_MODEL).to_owned())
+            }
+            Dialect::OpenAiChat => args.model.clone().ok_or_else(|| {
+                Failure::usage("the server's model is not named")
+                    .hint("add `--model NAME`; most servers list theirs at `/v1/models`")
+            }),
+        }
+    }
+
+    /// Largest reply that is asked for, where something is asked for.
+    pub fn largest_reply(&self, args: &RunArgs, rules: &Rules) -> Option<u64> {
+        match self.dialect {
+            Dialect::Anthropic => Some(args.max_output.unwrap_or_else(|| default_max_tokens(rules))),
+            // The server knows best how much its model may say.
+            Dialect::OpenAiChat => args.max_output,
+        }
+    }
+
+    /// Whether requests say what is to be kept in the cache.
+    pub fn takes_markers(&self) -> bool {
+        match self.dialect {
+            Dialect::Anthropic => true,
+            Dialect::OpenAiChat => false,
+        }
+    }
+}
+
+/// The key, where it is found first: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`, the helper command.
+fn credential(environment: &Environment, helper: Option<&str>) -> Result<Credential, Failure> {
+    if let Some(key) = &environment.api_key {
+        return Ok(Credential::ApiKey(key.clone()));
+    }
+    if let Some(token) = &environment.auth_token {
+        return Ok(Credential::Bearer(token.clone()));
+    }
+    if let Some(helper) = helper {
+        return helper_key(helper).map(Credential::ApiKey);
+    }
+    Err(Failure::usage(NO_KEY.trim_end()))
+}
+
+fn helper_key(command: &str) -> Result<Secret, Failure> {
+    let failed = |what: String| Failure::failed(format!("the key helper `{command}` {what}"));
+    let output = std::process::Command::new("sh")
+        .args(["-c", command])
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| failed(format!("could not be started: {error}")))?;
+    if !output.status.success() {
+        return Err(failed(format!("ended with {}", output.status)));
+    }
+    let key = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if key.is_empty() || key.contains(char::is_whitespace) {
+        return Err(failed("did not print a key and nothing else".to_owned()));
+    }
+    Ok(Secret::new(key))
+}
+
+async fn start_simulator() -> Result<SimServer, Failure> {
+    let simulator = Simulator::new(Config::default(), Script::default_script());
+    SimServer::start(ServerOptions::default(), simulator)
+        .await
+        .map_err(|error| Failure::failed(format!("the simulator could not be started: {error}")))
+}
+
+/// What is said when the simulator answers.
+const SIMULATED: &str = "\
+answers and costs are simulated; nothing leaves this machine, and the simulator starts without a cache";
+
+/// What is said when no key is found.
+const NO_KEY: &str = "\
+no key for the Messages API was found. Looked for, in this order:
+  ANTHROPIC_API_KEY         sent as x-api-key
+  ANTHROPIC_AUTH_TOKEN      sent as a bearer token
+  ANTEFIX_API_KEY_HELPER    a command that prints a key
+
+Without a key you can
+  antefix demo                             watch an agent work, offline
+  antefix run --provider sim \"PROMPT\"      run here with a simulated model
+  antefix sim --port 8080                  serve the simulator to any agent";
