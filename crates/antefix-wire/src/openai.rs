@@ -84,7 +84,7 @@ pub struct Tool<'a> {
 
 impl<'a> Tool<'a> {
     fn read(node: Node<'a>) -> Self {
-        let named = node.get("function").and_then(|function| function.get("name"));
+        let named = node.pointer("/function/name").or_else(|| node.pointer("/custom/name"));
         let name = named.or_else(|| node.get("name")).or_else(|| node.get("server_label"));
         Self {
             node,
@@ -127,6 +127,8 @@ pub enum Slot {
     Content(usize),
     /// `/tool_calls/I`
     ToolCall(usize),
+    /// A member of the message, by its pointer: `/reasoning_content`, `/refusal`, `/function_call`.
+    Member(&'static str),
 }
 
 fn entries(list: Node<'_>) -> Vec<Entry<'_>> {
@@ -144,7 +146,8 @@ fn entry(node: Node<'_>) -> Entry<'_> {
     match (&*type_name, &*role_name) {
         (_, "tool" | "function") => whole(Role::User, BlockKind::ToolResult),
         ("" | "message", _) => {
-            Entry { node, role: role(&role_name), parts: content(node).chain(calls(node)).collect() }
+            let parts = members(node, &REASONING).chain(content(node)).chain(members(node, &OTHERS));
+            Entry { node, role: role(&role_name), parts: parts.chain(calls(node)).collect() }
         }
         (name, _) if name.ends_with("_call_output") => whole(Role::User, BlockKind::ToolResult),
         (name, _) if name.ends_with("_call") => whole(Role::Assistant, BlockKind::ToolUse),
@@ -175,6 +178,17 @@ fn content(entry: Node<'_>) -> impl Iterator<Item = Part<'_>> {
     }))
 }
 
+/// Parts that stand on the message itself; what is `null` is not there.
+fn members<'a>(
+    entry: Node<'a>,
+    members: &'static [(&'static str, BlockKind)],
+) -> impl Iterator<Item = Part<'a>> {
+    members.iter().filter_map(move |(pointer, kind)| {
+        let node = entry.pointer(pointer).filter(|node| !node.is_null())?;
+        Some(Part { node, kind: *kind, slot: Slot::Member(pointer) })
+    })
+}
+
 fn calls(entry: Node<'_>) -> impl Iterator<Item = Part<'_>> {
     let calls = entry.get("tool_calls").into_iter().flat_map(Node::items).enumerate();
     calls.map(|(index, node)| Part { node, kind: BlockKind::ToolUse, slot: Slot::ToolCall(index) })
@@ -190,6 +204,18 @@ fn part_kind(node: Node<'_>) -> BlockKind {
         _ => BlockKind::Other,
     }
 }
+
+/// Members that hold reasoning, as servers spell them: `reasoning_content` (DeepSeek, SGLang, llama.cpp), `reasoning`
+/// (vLLM, OpenRouter), `reasoning_details` (OpenRouter); November 2026.
+const REASONING: [(&str, BlockKind); 3] = [
+    ("/reasoning_content", BlockKind::Thinking),
+    ("/reasoning", BlockKind::Thinking),
+    ("/reasoning_details", BlockKind::Thinking),
+];
+
+/// Other members of an assistant's message that are part of what it said.
+const OTHERS: [(&str, BlockKind); 3] =
+    [("/refusal", BlockKind::Refusal), ("/audio", BlockKind::Audio), ("/function_call", BlockKind::ToolUse)];
 
 #[cfg(test)]
 mod tests {

@@ -1,14 +1,18 @@
 //! Streamed Chat Completions and the JSON they are sent back as.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
+use std::fmt::Write as _;
+
 use antefix_wire::anthropic::BlockKind;
 use antefix_wire::assemble::{AssembleError, Assembled, ChatAssembler, Delta, StopReason};
 use antefix_wire::json::{Body, Node, write_string};
-use antefix_wire::openai::{ToolCall, assistant_message};
+use antefix_wire::openai::{Request, ToolCall, assistant_message};
 use antefix_wire::sse::{Event, Parser};
 use antefix_wire::usage::Usage;
+use antefix_wire::{Edit, splice};
 
 const CHAT: &str = include_str!("streams/chat.sse");
+const BODY: &str = include_str!("bodies/chat.json");
 
 #[test]
 fn reasoning_text_and_tool_calls() {
@@ -56,6 +60,44 @@ fn reasoning_text_and_tool_calls() {
             ..Assembled::default()
         }
     );
+}
+
+/// A body in which every sort of part stands: it leaves as it came, and the view knows each part.
+#[test]
+fn a_body_of_every_part() {
+    let body = Body::parse(BODY).unwrap();
+    let request = Request::read(body.root());
+    let mut outline = String::new();
+    for tool in &request.tools {
+        writeln!(outline, "tool {:?}", tool.name).unwrap();
+    }
+    for entry in &request.entries {
+        writeln!(outline, "{:?}", entry.role).unwrap();
+        for part in &entry.parts {
+            writeln!(outline, "  {:?} at {:?}", part.kind, part.slot).unwrap();
+        }
+    }
+    assert_eq!(outline, include_str!("bodies/chat.outline"));
+    assert_eq!(splice(body.bytes(), &[]).unwrap(), BODY.as_bytes());
+    assert_eq!(body.into_bytes(), BODY.as_bytes());
+}
+
+/// What was streamed goes into the next request between what stood there, and nothing else changes.
+#[test]
+fn a_reply_goes_into_the_next_body() {
+    let message = sent_back(&assemble(CHAT.as_bytes()), |_| true);
+    let body = Body::parse(BODY).unwrap();
+    let messages = body.root().get("messages").unwrap();
+    let end = messages.range().end - 1;
+    let edit = Edit::insert(end, format!(",{message}"));
+    let next = splice(body.bytes(), &[edit]).unwrap();
+    let (front, back) = BODY.split_at(end);
+    assert_eq!(String::from_utf8(next.clone()).unwrap(), format!("{front},{message}{back}"));
+    let next = Body::parse(next).unwrap();
+    let request = Request::read(next.root());
+    let kinds: Vec<_> = request.entries.last().unwrap().parts.iter().map(|part| part.kind).collect();
+    use BlockKind::{Text, Thinking, ToolUse};
+    assert_eq!(kinds, [Thinking, Text, ToolUse, ToolUse]);
 }
 
 #[test]

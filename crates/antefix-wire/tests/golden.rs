@@ -134,6 +134,7 @@ fn bodies_without_edits_leave_as_they_came() {
         let body = Body::parse(text).unwrap();
         // Reading it must not change it either.
         let _ = Request::read(body.root());
+        let _ = antefix_wire::openai::Request::read(body.root());
         assert_eq!(splice(body.bytes(), &[]).unwrap(), text.as_bytes());
         assert_eq!(body.into_bytes(), text.as_bytes());
     }
@@ -157,6 +158,7 @@ fn spliced(body: &Body, edit: antefix_wire::Edit) -> String {
 }
 
 const OTHERS: &[&str] = &[
+    include_str!("bodies/chat.json"),
     "\t{\"b\":1.0e2,\"a\":0.1000,\"b\":-0}\n",
     r#"{"x":"\u00e9\/\ud83c\udfb9 🎹","n":12345678901234567890123}"#,
     r#"{"messages":[{"role":"user","content":[{"type":"hologram","depth":1.50}]}],"unknown":[{}]}"#,

@@ -5,9 +5,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use antefix_wire::anthropic::{Request, Ttl, marker_edit, unmark_edit};
-use antefix_wire::assemble::{Assembled, Assembler};
+use antefix_wire::anthropic::{BlockKind, Request, Ttl, marker_edit, unmark_edit};
+use antefix_wire::assemble::{Assembled, Assembler, ChatAssembler};
 use antefix_wire::json::{Body, Kind, Limits, compact, unescape, write_string};
+use antefix_wire::openai::{self, ToolCall, assistant_message};
 use antefix_wire::splice;
 use antefix_wire::sse::{Event, Parser};
 use antefix_wire::usage::Usage;
@@ -111,6 +112,53 @@ fn assembler() {
         assert!(whole.content_json().len() <= 3 * input.len() + 2);
         assert_eq!(assemble(random.cuts(input)), whole);
     });
+}
+
+#[test]
+fn chat_assembler() {
+    fuzz(CHAT_SEEDS, |input, random| {
+        let whole = assemble_chat([input]);
+        let blocks: Vec<&[u8]> = whole.blocks.iter().map(|block| block.json.as_slice()).collect();
+        for block in &whole.blocks {
+            let body = Body::parse(block.json.clone()).expect("a block is JSON");
+            assert_eq!(body.root().kind(), Kind::Object);
+            assert!(!block.complete || block.broken_input.is_none());
+            if block.kind == BlockKind::ToolUse {
+                let input = ToolCall::read(body.root()).input().into_owned();
+                let input = Body::parse(input).expect("arguments are JSON, or `{}` stands in their place");
+                assert_eq!(input.root().kind(), Kind::Object);
+            }
+        }
+        let message = Body::parse(assistant_message(&blocks)).expect("a message is JSON");
+        let calls = whole.blocks.iter().filter(|block| block.kind == BlockKind::ToolUse).count();
+        let sent = message.root().get("tool_calls").map_or(0, |calls| calls.items().count());
+        assert_eq!(sent, calls, "no call is lost");
+        if let Some(usage) = &whole.usage_json {
+            let usage = Body::parse(usage.clone()).expect("the usage is JSON");
+            assert_eq!(Usage::read(usage.root()), whole.usage);
+        }
+        // A byte that is not UTF-8 becomes three, and one that needs an escape in arguments may stand behind six.
+        assert!(message.bytes().len() <= 6 * input.len() + 200);
+        assert_eq!(assemble_chat(random.cuts(input)), whole);
+    });
+}
+
+#[test]
+fn chat_bodies() {
+    fuzz(JSON_SEEDS, |input, _| {
+        let Ok(body) = Body::parse(input) else { return };
+        let request = openai::Request::read(body.root());
+        let parts = request.entries.iter().flat_map(|entry| &entry.parts);
+        assert!(parts.count() + request.tools.len() <= body.span_count());
+    });
+}
+
+fn assemble_chat<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Assembled {
+    let mut assembler = ChatAssembler::new();
+    for event in parse(parts).0 {
+        let _ = assembler.event(&event);
+    }
+    assembler.finish()
 }
 
 fn parse<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Option<Vec<u8>>) {
@@ -239,12 +287,23 @@ const TOKENS: &[&[u8]] = &[
 ];
 
 const JSON_SEEDS: &[&str] = &[
+    include_str!("bodies/chat.json"),
     include_str!("bodies/agent.json"),
     r#"{"b":1.0e2,"a":0.1000,"b":-0,"c":[12345678901234567890123,"\u00e9\/\ud83c\udfb9 🎹",true,false,null,{},[]]}"#,
     r#"{"system":"s","messages":[{"role":"user","content":"c"}],"cache_control":{"type":"ephemeral","ttl":"1h"}}"#,
     r#"{"input_tokens":1,"cache_creation":{"ephemeral_1h_input_tokens":2},"iterations":[{"type":"message"}]}"#,
     r#""a plain string""#,
     "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]",
+];
+
+const CHAT_SEEDS: &[&str] = &[
+    include_str!("streams/chat.sse"),
+    "data: {\"error\":{\"message\":\"m\",\"code\":502}}\n\ndata: [DONE]\n\n",
+    r#"data: {"choices":[{"delta":{"tool_calls":[{"id":7,"function":{"name":"a","arguments":{"b":1.50}}},{"function":{"name":"c"}}],"reasoning":"r","mood":"x","refusal":"n"},"finish_reason":"stop","usage":{"prompt_tokens":7}}],"timings":{"cache_n":3}}
+
+data: {"choices":[{"index":1,"delta":{"content":[{"type":"text","text":"x"}]}}],"usage":{"completion_tokens":1,"cost":1e-5}}
+
+"#,
 ];
 
 const STREAM_SEEDS: &[&str] = &[

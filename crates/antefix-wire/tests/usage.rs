@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
 use antefix_wire::json::Body;
-use antefix_wire::usage::{Iteration, IterationKind, Usage, merge_json};
+use antefix_wire::usage::{Iteration, IterationKind, ReportedCost, Usage, merge_json};
 
 #[test]
 fn shapes() {
@@ -154,6 +154,117 @@ fn input_in_total() {
     assert_eq!(
         read(r#"{"input_tokens":18446744073709551615,"cache_read_input_tokens":2}"#).total_input(),
         Some(u64::MAX)
+    );
+}
+
+/// Usage objects of Chat Completions, server by server, and input, read, written, output and thinking.
+type Chat = (&'static str, [Option<u64>; 5], Option<ReportedCost>);
+
+#[test]
+fn chat_completions_count_the_cached_tokens_within_the_prompt() {
+    let dollars = |text: &str| Some(ReportedCost::Dollars(text.to_owned()));
+    let cases: [Chat; 19] = [
+        // OpenAI.
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"total_tokens":142,"prompt_tokens_details":{"cached_tokens":100,"cache_write_tokens":30,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":4}}"#,
+            [Some(5), Some(100), Some(30), Some(7), Some(4)],
+            None,
+        ),
+        (r#"{"prompt_tokens":135,"completion_tokens":7}"#, [Some(135), None, None, Some(7), None], None),
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"prompt_tokens_details":null,"completion_tokens_details":null}"#,
+            [Some(135), None, None, Some(7), None],
+            None,
+        ),
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":0}}"#,
+            [Some(135), Some(0), None, Some(7), None],
+            None,
+        ),
+        // More cached than there was: nothing is left of the input.
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":200}}"#,
+            [Some(0), Some(200), None, Some(7), None],
+            None,
+        ),
+        // OpenRouter says what it cost, as a number of any form.
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"cost":0.00123,"prompt_tokens_details":{"cached_tokens":100,"cache_write_tokens":0},"cost_details":{"upstream_inference_cost":null}}"#,
+            [Some(35), Some(100), Some(0), Some(7), None],
+            dollars("0.00123"),
+        ),
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"cost":1.5e-5}"#,
+            [Some(135), None, None, Some(7), None],
+            dollars("1.5e-5"),
+        ),
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"cost":null}"#,
+            [Some(135), None, None, Some(7), None],
+            None,
+        ),
+        // DeepSeek.
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"total_tokens":142,"prompt_cache_hit_tokens":100,"prompt_cache_miss_tokens":35}"#,
+            [Some(35), Some(100), None, Some(7), None],
+            None,
+        ),
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":100},"prompt_cache_hit_tokens":100,"prompt_cache_miss_tokens":35}"#,
+            [Some(35), Some(100), None, Some(7), None],
+            None,
+        ),
+        // Moonshot, Qwen.
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"cached_tokens":100}"#,
+            [Some(35), Some(100), None, Some(7), None],
+            None,
+        ),
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":100,"cache_creation_input_tokens":30}}"#,
+            [Some(5), Some(100), Some(30), Some(7), None],
+            None,
+        ),
+        // xAI counts reasoning beside the completion, which the total shows, and its cost in ticks.
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"total_tokens":182,"completion_tokens_details":{"reasoning_tokens":40},"cost_in_usd_ticks":37500}"#,
+            [Some(135), None, None, Some(47), Some(40)],
+            Some(ReportedCost::Ticks(37_500)),
+        ),
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":47,"total_tokens":182,"completion_tokens_details":{"reasoning_tokens":40}}"#,
+            [Some(135), None, None, Some(47), Some(40)],
+            None,
+        ),
+        // llama.cpp: with and without a usage of its own.
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":100},"timings":{"cache_n":100,"prompt_n":35,"predicted_n":7}}"#,
+            [Some(35), Some(100), None, Some(7), None],
+            None,
+        ),
+        (
+            r#"{"prompt_tokens":135,"completion_tokens":7,"timings":{"cache_n":100,"prompt_n":35,"predicted_n":7}}"#,
+            [Some(35), Some(100), None, Some(7), None],
+            None,
+        ),
+        (
+            r#"{"timings":{"cache_n":100,"prompt_n":35,"predicted_n":7}}"#,
+            [Some(35), Some(100), None, Some(7), None],
+            None,
+        ),
+        // Nothing that can be read.
+        (r#"{"prompt_tokens":-1,"completion_tokens":"7"}"#, [None; 5], None),
+        (r#"{"timings":null}"#, [None; 5], None),
+    ];
+    for (text, [input, cache_read, cache_write, output, thinking], reported_cost) in cases {
+        check(
+            text,
+            Usage { input, cache_read, cache_write, output, thinking, reported_cost, ..Usage::default() },
+        );
+    }
+    assert_eq!(
+        read(r#"{"prompt_tokens":135,"completion_tokens":7,"cached_tokens":100}"#).total_input(),
+        Some(135)
     );
 }
 

@@ -437,6 +437,7 @@ fn part_item<'a>(part: &openai::Part<'a>, section: Section, entry: Path, role: R
         openai::Slot::Text => entry.at("/content", None),
         openai::Slot::Content(index) => entry.at("/content", Some(index)),
         openai::Slot::ToolCall(index) => entry.at("/tool_calls", Some(index)),
+        openai::Slot::Member(pointer) => entry.at(pointer, None),
     };
     Item {
         section,
