@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Cancellation, FileTable, paths};
+use crate::{Access, Cancellation, FileTable, paths};
 
 /// What a call may use; cheap to clone, and shared by the calls of a session.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub struct Context {
     pub cwd: PathBuf,
     /// Where outputs over their cap are written in full; made when first needed.
     pub spill: PathBuf,
+    /// Folders outside the workspace that may be read like it, without symbolic links in their paths.
+    pub readable: Vec<PathBuf>,
     /// The environment for commands, before secrets are taken out (see
     /// [`SECRET_NAMES`](crate::SECRET_NAMES)).
     pub environment: Arc<Vec<(OsString, OsString)>>,
@@ -25,6 +27,7 @@ pub struct Context {
     /// How much a call may return, read and wait.
     pub limits: Limits,
     call_id: Arc<str>,
+    admitted: Option<Arc<Access>>,
     progress: Arc<dyn Fn(Progress) + Send + Sync>,
 }
 
@@ -33,12 +36,14 @@ impl Context {
     pub fn new(cwd: impl Into<PathBuf>, spill: impl Into<PathBuf>) -> Self {
         Self {
             cwd: paths::resolve(&cwd.into()),
-            spill: spill.into(),
+            spill: paths::resolve(&spill.into()),
+            readable: Vec::new(),
             environment: Arc::new(Vec::new()),
             cancellation: Cancellation::new(),
             files: Arc::new(FileTable::default()),
             limits: Limits::default(),
             call_id: Arc::from(""),
+            admitted: None,
             progress: Arc::new(|_| ()),
         }
     }
@@ -66,6 +71,23 @@ impl Context {
         Self { call_id: Arc::from(call_id), ..self.clone() }
     }
 
+    /// Says what the call was allowed to touch when it was decided upon; `None` where nobody decided.
+    pub(crate) fn with_admitted(mut self, access: Option<Access>) -> Self {
+        self.admitted = access.map(Arc::new);
+        self
+    }
+
+    /// What the call was allowed to touch when it was decided upon.
+    pub(crate) fn admitted(&self) -> Option<&Access> {
+        self.admitted.as_deref()
+    }
+
+    /// Adds a folder outside the workspace that may be read like it.
+    pub fn with_readable(mut self, folder: &Path) -> Self {
+        self.readable.push(paths::resolve(folder));
+        self
+    }
+
     /// The id of the call this context was made for; empty outside a batch.
     pub fn call_id(&self) -> &str {
         &self.call_id
@@ -84,11 +106,27 @@ impl Context {
     /// How a path is shown to the model: relative to the workspace where it lies inside, else absolute.
     pub fn shown(&self, path: &Path) -> String {
         let inside = path.strip_prefix(&self.cwd).ok().filter(|rest| !rest.as_os_str().is_empty());
-        let shown = inside.unwrap_or(path).to_string_lossy();
-        let control = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
-        shown.chars().map(control).collect()
+        printable(&inside.unwrap_or(path).to_string_lossy())
+    }
+
+    /// Whether a path without links lies where calls may read without a decision.
+    pub(crate) fn is_readable(&self, path: &Path) -> bool {
+        let roots = self.readable.iter().chain([&self.cwd, &self.spill]);
+        roots.into_iter().any(|root| path.starts_with(root))
     }
 }
+
+/// A name as it is shown: letters that could forge a line, or steer a terminal, are replaced.
+pub(crate) fn printable(name: &str) -> String {
+    let is_hidden = |letter: char| letter.is_control() || BIDIRECTIONAL.contains(&letter);
+    name.chars().map(|letter| if is_hidden(letter) { '\u{fffd}' } else { letter }).collect()
+}
+
+/// Letters that change the order in which others are shown.
+const BIDIRECTIONAL: [char; 9] = [
+    '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}',
+    '\u{2069}',
+];
 
 impl fmt::Debug for Context {
     /// Leaves out the environment, which may hold secrets.
@@ -151,6 +189,10 @@ pub struct Limits {
     pub grep_lines: usize,
     /// Bytes that `grep` returns at most.
     pub grep_bytes: usize,
+    /// Files that `glob` returns where the call does not say.
+    pub glob_files: usize,
+    /// Bytes of an output of `grep` or `glob` that are kept in a file at most, once it is over its cap.
+    pub kept_bytes: usize,
     /// Bytes of one line that `grep` shows.
     pub grep_line_bytes: usize,
     /// Bytes of a command's output that are returned at most, half from its start and half from its end.
@@ -179,6 +221,8 @@ impl Default for Limits {
             diff_bytes: 4_000,
             grep_lines: 200,
             grep_bytes: 30_000,
+            glob_files: 200,
+            kept_bytes: 8 << 20,
             grep_line_bytes: 400,
             shell_bytes: 30_000,
             spill_bytes: 256 << 20,

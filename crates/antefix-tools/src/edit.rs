@@ -3,16 +3,15 @@
 mod diff;
 mod nearest;
 mod replace;
-mod store;
-
-use std::path::Path;
 
 use antefix_wire::json::Body;
 
-use crate::paths;
+use crate::place::{Place, Purpose};
 use crate::regular::{Regular, fact};
 use crate::tool::{blocking, built_in};
-use crate::{Access, BoxFuture, Context, Definition, Failure, Fields, Output, Scope, Tool};
+use crate::{
+    Access, BoxFuture, Context, Definition, Failure, Fields, FileFact, Output, Scope, Tool, paths, store,
+};
 use replace::{Replacement, Unfit};
 
 /// `edit`: replaces text in a file, exactly.
@@ -55,56 +54,65 @@ impl Tool for Edit {
 
 fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     let fields = Fields::new(input)?;
-    let path = context.absolute(&fields.string("path", PATH)?);
+    let place = context.place(&fields.string("path", PATH)?, Purpose::Write)?;
     let old = fields.string("old_string", "the text to replace")?;
     let new = fields.string("new_string", "the new text")?;
     let all = fields.flag("replace_all")?;
-    if old.is_empty() && path.symlink_metadata().is_err() {
-        return create(context, &path, &new);
+    if old.is_empty() && place.is_vacant() {
+        return create(context, place, &new);
     }
     if old == new {
         return Err(Failure::new("`old_string` and `new_string` are equal: nothing to do"));
     }
-    change(context, &path, Replacement { old: &old, new: &new, all })
+    change(context, place, Replacement { old: &old, new: &new, all })
 }
 
 /// Makes a new file.
-fn create(context: &Context, path: &Path, text: &str) -> Result<Output, Failure> {
-    let path = paths::resolve(path);
-    let shown = context.shown(&path);
+pub(crate) fn create(context: &Context, place: Place, text: &str) -> Result<Output, Failure> {
+    let shown = context.shown(place.path());
     let failed = |error: std::io::Error| Failure::new(format!("`{shown}` cannot be made: {error}"));
-    let metadata = store::create(&path, text.as_bytes()).map_err(failed)?;
+    let metadata = store::create(&place, text.as_bytes()).map_err(failed)?;
     let lines = text.lines().count();
-    let fact = fact(path, &metadata, blake3::hash(text.as_bytes()), Scope::Edit);
+    let fact = fact(place.path().to_owned(), &metadata, blake3::hash(text.as_bytes()), Scope::Write);
     context.files.apply(&fact);
     Ok(Output::text(format!("made `{shown}` with {lines} lines")).with_fact(fact))
 }
 
 /// Changes a file.
-fn change(context: &Context, path: &Path, replacement: Replacement<'_>) -> Result<Output, Failure> {
-    let mut regular = Regular::open(context, path)?;
-    let shown = context.shown(&regular.path);
+fn change(context: &Context, place: Place, replacement: Replacement<'_>) -> Result<Output, Failure> {
+    let mut regular = Regular::open(context, place)?;
+    let shown = context.shown(regular.path());
     let before = content(context, &mut regular, &shown)?;
-    check_seen(context, &regular.path, &shown, &before)?;
-    if regular.metadata.permissions().readonly() {
-        return Err(Failure::new(format!("`{shown}` is read-only")));
-    }
+    check_seen(context, &regular, &shown, &before)?;
     let changes =
         replacement.find(&before).map_err(|unfit| refusal(&shown, &before, &replacement, &unfit))?;
     let after = replace::apply(&before, &changes);
-    if context.cancellation.is_cancelled() {
-        return Err(Failure::new("cancelled by the user; the file is as it was"));
-    }
-    let metadata = store::replace(&regular, &after)
-        .map_err(|error| Failure::new(format!("`{shown}` could not be changed: {error}")))?;
-    let fact = fact(regular.path, &metadata, blake3::hash(&after), Scope::Edit);
-    context.files.apply(&fact);
+    let fact = put(context, &regular, &shown, &after, Scope::Edit)?;
     let count = if changes.len() > 1 { format!(" in {} places", changes.len()) } else { String::new() };
     let diff = diff::unified(&before, &after, &changes, context.limits.diff_bytes);
     Ok(Output::text(format!("changed `{shown}`{count}\n{diff}")).with_fact(fact))
 }
 
-fn content(context: &Context, regular: &mut Regular, shown: &str) -> Result<Vec<u8>, Failure> {
+/// Puts a new content in the place of a file, and keeps in mind that the model knows it.
+pub(crate) fn put(
+    context: &Context,
+    regular: &Regular,
+    shown: &str,
+    after: &[u8],
+    scope: Scope,
+) -> Result<FileFact, Failure> {
+    if context.cancellation.is_cancelled() {
+        return Err(Failure::new("cancelled by the user; the file is as it was"));
+    }
+    let metadata = store::replace(regular, after)
+        .map_err(|error| Failure::new(format!("`{shown}` could not be changed: {error}")))?;
+    let fact = fact(regular.path().to_owned(), &metadata, blake3::hash(after), scope);
+    context.files.apply(&fact);
+    Ok(fact)
+}
+
+/// The content of a file that is to be changed.
+pub(crate) fn content(context: &Context, regular: &mut Regular, shown: &str) -> Result<Vec<u8>, Failure> {
     let cap = context.limits.edit_bytes;
     let content = regular.read(cap, shown)?;
     if content.len() as u64 > cap {
@@ -116,9 +124,14 @@ fn content(context: &Context, regular: &mut Regular, shown: &str) -> Result<Vec<
     Ok(content)
 }
 
-/// Checks that the model has seen the file in the state it is in.
-fn check_seen(context: &Context, path: &Path, shown: &str, content: &[u8]) -> Result<(), Failure> {
-    let Some(seen) = context.files.get(path) else {
+/// Checks that the model has seen the file in the state it is in, and that it may be changed.
+pub(crate) fn check_seen(
+    context: &Context,
+    regular: &Regular,
+    shown: &str,
+    content: &[u8],
+) -> Result<(), Failure> {
+    let Some(seen) = context.files.get(regular.path()) else {
         return Err(Failure::new(format!(
             "`{shown}` has not been read yet: read it (or the part to change) first"
         )));
@@ -127,6 +140,9 @@ fn check_seen(context: &Context, path: &Path, shown: &str, content: &[u8]) -> Re
         return Err(Failure::new(format!(
             "`{shown}` has changed since it was last read: read it again first"
         )));
+    }
+    if regular.metadata.permissions().readonly() {
+        return Err(Failure::new(format!("`{shown}` is read-only")));
     }
     Ok(())
 }

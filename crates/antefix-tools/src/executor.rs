@@ -18,6 +18,9 @@ pub struct Call {
     pub name: String,
     /// The input, as the model sent it.
     pub input: Body,
+    /// What the call was allowed to touch when it was decided upon, which is then all that it opens; `None` where
+    /// nobody decides, and files outside the workspace are refused.
+    pub admitted: Option<Access>,
 }
 
 /// Runs batches of calls on the tools of a registry.
@@ -89,12 +92,12 @@ impl Executor {
         let mut tasks = JoinSet::new();
         let mut started = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
-            let access = self.access(context, &call);
+            let access = call.admitted.clone().unwrap_or_else(|| self.access(context, &call));
             let waits = earlier.iter().filter(|(before, _)| must_wait(before, &access));
             let waits: Vec<_> = waits.map(|(_, done)| done.clone()).collect();
             let (running, done) = watch::channel(());
             earlier.push((access, done));
-            let own = context.for_call(&call.id);
+            let own = context.for_call(&call.id).with_admitted(call.admitted.clone());
             let task = self.clone().run_one(own.clone(), call, waits, running);
             let handle = tasks.spawn(async move { (index, task.await) });
             started.push((handle.id(), own));

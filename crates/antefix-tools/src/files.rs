@@ -28,21 +28,26 @@ pub enum Scope {
     Range,
     /// A change made by the model itself.
     Edit,
+    /// All of it, as the model itself has written it.
+    Write,
 }
 
 impl Scope {
-    /// The name in stored facts: `whole`, `range` or `edit`.
+    const ALL: [Self; 4] = [Self::Whole, Self::Range, Self::Edit, Self::Write];
+
+    /// The name in stored facts: `whole`, `range`, `edit` or `write`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Whole => "whole",
             Self::Range => "range",
             Self::Edit => "edit",
+            Self::Write => "write",
         }
     }
 
     /// Reads a name as [`Scope::name`] writes it.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Whole, Self::Range, Self::Edit].into_iter().find(|scope| scope.name() == name)
+        Self::ALL.into_iter().find(|scope| scope.name() == name)
     }
 }
 
@@ -105,7 +110,7 @@ mod tests {
 
     #[test]
     fn scopes_have_names() {
-        for scope in [Scope::Whole, Scope::Range, Scope::Edit] {
+        for scope in Scope::ALL {
             assert_eq!(Scope::from_name(scope.name()), Some(scope));
         }
         assert_eq!(Scope::from_name("other"), None);

@@ -2,21 +2,21 @@
 
 mod render;
 mod search;
-mod walk;
 
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use antefix_wire::json::Body;
-use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
+use crate::glob::Pattern;
 use crate::paths;
+use crate::place::{Folder, Purpose};
 use crate::regular::Regular;
 use crate::tool::{blocking, built_in};
+use crate::walk::{Walk, most_threads, on_threads};
 use crate::{Access, BoxFuture, Context, Definition, Failure, Fields, Output, Tool};
-use render::Page;
+use render::Report;
 use search::{Found, Search};
 
 /// `grep`: finds lines by a regular expression, with ripgrep's engine.
@@ -50,8 +50,8 @@ impl Tool for Grep {
     }
 
     fn access(&self, context: &Context, input: &Body) -> Access {
-        let root = Fields::new(input).and_then(|fields| root(context, &fields));
-        root.map_or(Access::Nothing, |root| Access::Reads(paths::resolve(&root)))
+        let root = Fields::new(input).and_then(|fields| root(&fields));
+        root.map_or(Access::Nothing, |root| Access::Reads(paths::resolve(&context.absolute(&root))))
     }
 
     fn call<'a>(&'a self, context: &'a Context, input: Body) -> BoxFuture<'a, Output> {
@@ -84,23 +84,21 @@ fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
         mode,
         lines_around: lines_around as usize,
         line_bytes: context.limits.grep_line_bytes,
-        page_bytes: context.limits.grep_bytes,
         cancellation: context.cancellation.clone(),
     };
-    let glob = glob.map(|glob| Glob::new(&glob)).transpose()?;
-    let root = root(context, &fields)?;
-    let files = files(context, &root, glob.as_ref())?;
-    let mut page = Page::new(context, mode, limit);
-    search_all(&search, &files, &mut page);
+    let glob = glob.map(|glob| Pattern::new("glob", &glob)).transpose()?;
+    let target = Target::find(context, &root(&fields)?, glob.as_ref())?;
+    let mut report = Report::new(context, mode, limit, target.unreadable);
+    search_all(&search, &target, &mut report);
     if context.cancellation.is_cancelled() {
         return Err(Failure::new("cancelled by the user"));
     }
-    Ok(Output::text(page.finish(files.len())))
+    Ok(Output::text(report.finish(target.files.len())))
 }
 
-fn root(context: &Context, fields: &Fields<'_>) -> Result<PathBuf, Failure> {
-    let path = fields.optional_string("path", "a file or folder path")?;
-    Ok(path.map_or_else(|| context.cwd.clone(), |path| context.absolute(&path)))
+/// The path to search, as it is given; the workspace where none is.
+fn root(fields: &Fields<'_>) -> Result<String, Failure> {
+    Ok(fields.optional_string("path", "a file or folder path")?.unwrap_or_else(|| ".".to_owned()))
 }
 
 fn matcher(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, Failure> {
@@ -114,82 +112,69 @@ fn matcher(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, Failure> {
     })
 }
 
-/// The files to search, in order.
-fn files(context: &Context, root: &Path, glob: Option<&Glob>) -> Result<Vec<PathBuf>, Failure> {
-    if !root.is_dir() {
-        return Ok(vec![Regular::open(context, root)?.path]);
-    }
-    let root = paths::resolve(root);
-    let mut files = walk::files(&root, &context.cancellation);
-    if let Some(glob) = glob {
-        files.retain(|file| glob.fits(file, &[&root, &context.cwd]));
-    }
-    Ok(files)
+/// The files to search, in order, and the folder they lie in, held open.
+struct Target {
+    folder: Folder,
+    base: PathBuf,
+    files: Vec<PathBuf>,
+    /// Folders that could not be listed.
+    unreadable: u64,
 }
 
-/// Searches batch by batch, so that the end of a long list is not searched once the page is full; in a batch,
-/// threads take the files as they come and the results are put in order.
-fn search_all(search: &Search, files: &[PathBuf], page: &mut Page<'_>) {
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
-    for batch in files.chunks(BATCH_FILES) {
-        if page.is_full() || search.cancellation.is_cancelled() {
-            return;
+impl Target {
+    fn find(context: &Context, path: &str, glob: Option<&Pattern>) -> Result<Self, Failure> {
+        let place = context.place(path, Purpose::Read)?;
+        if place.open_folder().is_ok() {
+            let Walk { folder, base, mut files, unreadable } = Walk::below(context, &place)?;
+            if let Some(glob) = glob {
+                files.retain(|file| glob.fits(&base, file, &context.cwd));
+            }
+            return Ok(Self { folder, base, files, unreadable });
         }
-        let room = page.room();
-        let next = AtomicUsize::new(0);
-        let work = || {
+        let regular = Regular::open(context, place)?;
+        let base = regular.path().parent().unwrap_or(regular.path());
+        let name = regular.path().file_name().unwrap_or_default();
+        let failed =
+            |error| Failure::new(format!("`{}` cannot be read: {error}", context.shown(regular.path())));
+        let folder = regular.place.open_parent().map_err(failed)?;
+        Ok(Self { folder, base: base.to_owned(), files: vec![PathBuf::from(name)], unreadable: 0 })
+    }
+}
+
+/// Searches batch by batch, so that the end of a long list is not searched once the report is full; in a batch,
+/// threads take the files as they come and the results are put in order. What they keep is bounded: over the bound no
+/// further file is taken, and the rest of the batch waits for the next round.
+fn search_all(search: &Search, target: &Target, report: &mut Report<'_>) {
+    let mut rest = target.files.as_slice();
+    while !rest.is_empty() && !report.is_full() && !search.cancellation.is_cancelled() {
+        let batch = rest.get(..BATCH_FILES).unwrap_or(rest);
+        let room = report.room();
+        let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let parts = on_threads(most_threads().min(batch.len()), || {
             let mut found: Vec<(usize, Found)> = Vec::new();
             let mut searcher = search.searcher();
-            while let Some((index, file)) = take(&next, batch) {
-                found.push((index, search.file(&mut searcher, file, room)));
+            while kept.load(Ordering::Relaxed) <= BATCH_BYTES
+                && let Some((index, file)) = take(&next, batch)
+            {
+                let one = search.file(&mut searcher, &target.folder, file, room);
+                kept.fetch_add(one.bytes, Ordering::Relaxed);
+                found.push((index, one));
             }
             found
-        };
-        let mut found: Vec<_> = std::thread::scope(|scope| {
-            let helpers: Vec<_> = (1..threads.min(batch.len())).map(|_| scope.spawn(work)).collect();
-            let mut found = work();
-            // A panic goes on in the thread of the call, where it becomes an error result.
-            let joined = helpers.into_iter().map(|helper| helper.join());
-            found.extend(
-                joined.flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
-            );
-            found
         });
+        let mut found: Vec<_> = parts.into_iter().flatten().collect();
         found.sort_by_key(|(index, _)| *index);
+        // The files are taken in order, so those that were searched are the first of the batch.
+        rest = rest.get(found.len()..).unwrap_or_default();
         for ((_, found), file) in found.into_iter().zip(batch) {
-            page.add(file, found);
+            report.add(&target.base.join(file), found);
         }
     }
 }
 
-fn take<'f>(next: &AtomicUsize, batch: &'f [PathBuf]) -> Option<(usize, &'f PathBuf)> {
+fn take<'f>(next: &AtomicUsize, batch: &'f [PathBuf]) -> Option<(usize, &'f Path)> {
     let index = next.fetch_add(1, Ordering::Relaxed);
-    batch.get(index).map(|file| (index, file))
-}
-
-/// A pattern for files: for the name if it has no slash, for the path otherwise; `!` turns it round.
-#[derive(Debug)]
-struct Glob {
-    matcher: GlobMatcher,
-    negated: bool,
-}
-
-impl Glob {
-    fn new(text: &str) -> Result<Self, Failure> {
-        let (pattern, negated) = text.strip_prefix('!').map_or((text, false), |rest| (rest, true));
-        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-        let anywhere = if pattern.contains('/') { "" } else { "**/" };
-        let pattern = format!("{anywhere}{}", pattern.strip_prefix('/').unwrap_or(pattern));
-        let glob = GlobBuilder::new(&pattern).literal_separator(true).build();
-        let glob = glob.map_err(|error| Failure::new(format!("`glob` cannot be read: {error}")))?;
-        Ok(Self { matcher: glob.compile_matcher(), negated })
-    }
-
-    /// Whether a file fits, with its path taken from one of the folders.
-    fn fits(&self, file: &Path, folders: &[&Path]) -> bool {
-        let mut relative = folders.iter().filter_map(|folder| file.strip_prefix(folder).ok());
-        relative.any(|path| self.matcher.is_match(path)) != self.negated
-    }
+    batch.get(index).map(|file| (index, file.as_path()))
 }
 
 const DESCRIPTION: &str = "Finds the lines that match a regular expression (Rust syntax, as in ripgrep), in all \
@@ -216,4 +201,5 @@ const MOST_CONTEXT: u64 = 50;
 /// Files that are searched before the results are looked at.
 const BATCH_FILES: usize = 512;
 
-const MOST_THREADS: usize = 8;
+/// Bytes of lines that a batch keeps before no further file of it is searched.
+const BATCH_BYTES: usize = 32 << 20;

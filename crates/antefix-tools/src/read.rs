@@ -8,6 +8,7 @@ use std::io::{self, Read as _, Seek};
 
 use antefix_wire::json::Body;
 
+use crate::place::Purpose;
 use crate::regular::Regular;
 use crate::tool::{blocking, built_in};
 use crate::{
@@ -17,7 +18,7 @@ use crate::{base64, paths};
 use media::Media;
 use scan::{Scan, Window};
 
-pub(crate) use missing::{folder, missing};
+pub(crate) use missing::{folder, link, missing};
 pub(crate) use scan::char_start;
 
 /// `read`: shows a file, or a part of it.
@@ -63,8 +64,8 @@ fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     let path = fields.string("path", PATH)?;
     let offset = fields.optional_number("offset", 1)?;
     let limit = fields.optional_number("limit", 1)?;
-    let mut regular = Regular::open(context, &context.absolute(&path))?;
-    let shown = context.shown(&regular.path);
+    let mut regular = Regular::open(context, context.place(&path, Purpose::Read)?)?;
+    let shown = context.shown(regular.path());
     let failed = |error: io::Error| Failure::new(format!("`{shown}` cannot be read: {error}"));
     let mut head = Vec::new();
     regular.file.by_ref().take(media::SNIFF_BYTES).read_to_end(&mut head).map_err(failed)?;

@@ -29,13 +29,13 @@ impl<S: TranscriptStore> Agent<S> {
             };
             let mut admitted = Vec::new();
             for (call, request) in calls.iter().zip(batch) {
-                let refused = match &gate {
-                    Some(gate) => gate.admit(&executor, &context, call, &request, &outbox).await.err(),
-                    None => None,
+                let access = match &gate {
+                    Some(gate) => gate.admit(&executor, &context, call, &request, &outbox).await.map(Some),
+                    None => Ok(None),
                 };
-                match refused {
-                    Some(output) => return_to(&call.id, &output),
-                    None => admitted.push(request),
+                match access {
+                    Ok(access) => admitted.push(antefix_tools::Call { admitted: access, ..request }),
+                    Err(output) => return_to(&call.id, &output),
                 }
             }
             let ids: Vec<String> = admitted.iter().map(|call| call.id.clone()).collect();
@@ -66,7 +66,7 @@ fn tool_call(call: &Call) -> antefix_tools::Call {
     let input = Body::parse(call.input.to_vec()).or_else(|_| Body::parse(*b"{}"));
     #[allow(clippy::expect_used)]
     let input = input.expect("an empty object is JSON");
-    antefix_tools::Call { id: call.id.clone(), name: call.name.clone(), input }
+    antefix_tools::Call { id: call.id.clone(), name: call.name.clone(), input, admitted: None }
 }
 
 fn returned(output: &Output) -> Returned {

@@ -66,7 +66,8 @@ impl Gate {
         Self { policy, questions: AtomicU64::new(0) }
     }
 
-    /// Decides about a call, and asks where the policy says so; gives the result of a call that may not run.
+    /// Decides about a call, and asks where the policy says so; gives what the call may touch, or the result of one
+    /// that may not run.
     pub(super) async fn admit(
         self: &Arc<Self>,
         executor: &Executor,
@@ -74,9 +75,9 @@ impl Gate {
         call: &Call,
         request: &antefix_tools::Call,
         outbox: &mpsc::UnboundedSender<Inbox>,
-    ) -> Result<(), Output> {
+    ) -> Result<Access, Output> {
         // The executor answers calls of tools that are not there.
-        let Some(tool) = executor.registry().get(&call.name) else { return Ok(()) };
+        let Some(tool) = executor.registry().get(&call.name) else { return Ok(Access::Nothing) };
         let access = std::panic::AssertUnwindSafe(|| tool.access(context, &request.input));
         let access = std::panic::catch_unwind(access).unwrap_or(Access::Exclusive);
         let decision = self.policy.decide(&call.name, &access, &request.input);
@@ -85,20 +86,20 @@ impl Gate {
             drop(outbox.send(Inbox::Decided(Decided { call: call.clone(), allowed, text })));
         };
         match &decision.verdict {
-            Verdict::Allow if decision.by_default => Ok(()),
+            Verdict::Allow if decision.by_default => Ok(access),
             Verdict::Allow => {
                 tell(true, format!("allowed by `{}` ({})", decision.rule, decision.source));
-                Ok(())
+                Ok(access)
             }
             Verdict::Deny { reason } => {
                 tell(false, format!("refused: {reason} ({})", decision.source));
                 Err(Output::error(format!("not allowed: {reason}. {REFUSED}")))
             }
             Verdict::Ask { question } => match self.ask(context, call, question, &decision, outbox).await {
-                Some(Choice::Once) => Ok(()),
+                Some(Choice::Once) => Ok(access),
                 Some(Choice::Always) => {
                     self.remember(&decision);
-                    Ok(())
+                    Ok(access)
                 }
                 Some(Choice::No) => {
                     tell(false, "refused by you".to_owned());

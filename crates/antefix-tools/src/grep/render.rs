@@ -1,52 +1,39 @@
-//! Puts what was found on a page of limited size.
+//! Puts what was found into a report of limited size.
 
 use std::path::Path;
 
 use super::Mode;
 use super::search::Found;
 use crate::Context;
+use crate::spill::Page;
 
-/// A page of results, filled in order.
-pub(super) struct Page<'a> {
+/// A report of what was found, filled in order.
+pub(super) struct Report<'a> {
     context: &'a Context,
     mode: Mode,
-    limit: usize,
-    text: String,
-    /// Lines or paths on the page.
-    shown: usize,
-    /// There was no room for something.
-    full: bool,
+    page: Page,
     files: u64,
     matches: u64,
     binaries: u64,
     failures: u64,
+    unreadable: u64,
 }
 
-impl<'a> Page<'a> {
-    pub(super) fn new(context: &'a Context, mode: Mode, limit: usize) -> Self {
-        Self {
-            context,
-            mode,
-            limit,
-            text: String::new(),
-            shown: 0,
-            full: false,
-            files: 0,
-            matches: 0,
-            binaries: 0,
-            failures: 0,
-        }
+impl<'a> Report<'a> {
+    pub(super) fn new(context: &'a Context, mode: Mode, limit: usize, unreadable: u64) -> Self {
+        let page = Page::new(context, limit, context.limits.grep_bytes);
+        Self { context, mode, page, files: 0, matches: 0, binaries: 0, failures: 0, unreadable }
     }
 
-    /// How many lines there is room for.
+    /// Bytes of lines there is room for.
     pub(super) fn room(&self) -> usize {
-        self.limit - self.shown
+        self.page.room()
     }
 
-    /// Whether nothing that is found from here on would change the page. Files and counts are summed to the
+    /// Whether nothing that is found from here on would change the report. Files and counts are summed to the
     /// end.
     pub(super) fn is_full(&self) -> bool {
-        self.full && self.mode == Mode::Content
+        self.page.is_full() && self.mode == Mode::Content
     }
 
     /// Adds what was found in the next file.
@@ -64,76 +51,53 @@ impl<'a> Page<'a> {
         let path = self.context.shown(file);
         match self.mode {
             Mode::Content => self.add_lines(&path, found),
-            Mode::Files => self.add_line(&path),
-            Mode::Count => self.add_line(&format!("{path}:{}", found.matches)),
+            Mode::Files => self.page.push("", &path, true),
+            Mode::Count => self.page.push("", &format!("{path}:{}", found.matches), true),
         }
     }
 
     fn add_lines(&mut self, path: &str, found: Found) {
-        if self.room() == 0 {
-            self.full = true;
-            return;
-        }
-        let gap = if self.text.is_empty() { "" } else { "\n" };
-        let head = format!("{gap}{path}\n");
-        if self.text.len() + head.len() > self.context.limits.grep_bytes {
-            self.full = true;
-            return;
-        }
-        self.text.push_str(&head);
+        let gap = if self.page.is_empty() { "" } else { "\n" };
+        let mut headings = format!("{gap}{path}\n");
         for line in found.lines {
             match line {
                 // A line that the next one does not follow.
-                None if self.room() > 0 => self.text.push_str("--\n"),
-                None => {}
-                Some(line) => self.add_line(&line),
-            }
-            if self.full {
-                return;
+                None => headings.push_str("--\n"),
+                Some(line) => {
+                    self.page.push(&headings, &line, true);
+                    headings.clear();
+                }
             }
         }
-        self.full = found.more;
-    }
-
-    fn add_line(&mut self, line: &str) {
-        let over = self.shown > 0 && self.text.len() + line.len() > self.context.limits.grep_bytes;
-        if self.full || over || self.room() == 0 {
-            self.full = true;
-            return;
+        if found.more {
+            self.page.close();
         }
-        self.text.push_str(line);
-        self.text.push('\n');
-        self.shown += 1;
     }
 
-    /// The page with its remarks.
+    /// The report with its remarks.
     pub(super) fn finish(self, searched: usize) -> String {
+        let what = if self.mode == Mode::Content { "lines" } else { "files" };
+        let mut page = self.page.finish(self.context, "grep", what);
         let mut notes = Vec::new();
         let unsearched = self.binaries + self.failures;
-        match self.mode {
-            _ if self.files == 0 => notes.push(format!("no matches in {}", files(searched as u64 - unsearched))),
-            Mode::Content if self.full => notes.push(format!(
-                "the first {} lines; there are more: narrow `pattern`, `path` or `glob`, or use mode files or count",
-                self.shown
-            )),
-            Mode::Content => {}
-            Mode::Files if self.full => notes.push(format!("the first {} of {}", self.shown, files(self.files))),
-            Mode::Files => {}
-            Mode::Count => {
-                let first = if self.full { format!("; the first {}", self.shown) } else { String::new() };
-                notes.push(format!("{} matching lines in {}{first}", self.matches, files(self.files)));
-            }
+        if self.files == 0 {
+            notes.push(format!("no matches in {}", files(searched as u64 - unsearched)));
+        } else if self.mode == Mode::Count {
+            notes.push(format!("{} matching lines in {}", self.matches, files(self.files)));
         }
+        notes.extend(page.rest);
         if self.binaries > 0 {
             notes.push(format!("binary and not searched: {}", files(self.binaries)));
         }
         if self.failures > 0 {
             notes.push(format!("could not be searched: {}", files(self.failures)));
         }
-        let mut text = self.text;
-        text.extend(notes.iter().map(|note| format!("[{note}]\n")));
-        text.pop();
-        text
+        if self.unreadable > 0 {
+            notes.push(format!("folders that could not be searched: {}", self.unreadable));
+        }
+        page.text.extend(notes.iter().map(|note| format!("[{note}]\n")));
+        page.text.pop();
+        page.text
     }
 }
 

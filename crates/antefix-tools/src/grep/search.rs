@@ -10,8 +10,9 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::Mode;
+use crate::Cancellation;
+use crate::place::Folder;
 use crate::read::char_start;
-use crate::{Cancellation, regular};
 
 /// What to search for, and how.
 #[derive(Clone, Debug)]
@@ -21,8 +22,6 @@ pub(super) struct Search {
     pub(super) lines_around: usize,
     /// Bytes of a line that are shown.
     pub(super) line_bytes: usize,
-    /// Bytes of a page; more are not kept of a file.
-    pub(super) page_bytes: usize,
     pub(super) cancellation: Cancellation,
 }
 
@@ -39,17 +38,14 @@ impl Search {
             .build()
     }
 
-    /// Searches a file and keeps `room` lines at most.
-    pub(super) fn file(&self, searcher: &mut Searcher, file: &Path, room: usize) -> Found {
-        let mut sink = Collector { search: self, room, bytes: 0, found: Found::default() };
-        let result = regular::open_quietly(file).and_then(|file| {
-            searcher.search_reader(
-                &self.matcher,
-                Stoppable { file, cancellation: &self.cancellation },
-                &mut sink,
-            )
+    /// Searches a file beneath a folder and keeps lines of `room` bytes at most.
+    pub(super) fn file(&self, searcher: &mut Searcher, folder: &Folder, file: &Path, room: usize) -> Found {
+        let mut sink = Collector { search: self, room, found: Found::default() };
+        let is_searched = folder.open_listed(file).is_ok_and(|file| {
+            let file = Stoppable { file, cancellation: &self.cancellation };
+            searcher.search_reader(&self.matcher, file, &mut sink).is_ok()
         });
-        sink.found.failed = result.is_err();
+        sink.found.failed = !is_searched;
         if sink.found.lines.last() == Some(&None) {
             sink.found.lines.pop();
         }
@@ -82,6 +78,8 @@ pub(super) struct Found {
     pub(super) matches: u64,
     /// The lines to show, numbered; `:` or `-` stands behind the number. `None`: lines are left out here.
     pub(super) lines: Vec<Option<String>>,
+    /// Bytes of the lines.
+    pub(super) bytes: usize,
     /// There is more than `lines` holds.
     pub(super) more: bool,
     pub(super) is_binary: bool,
@@ -92,20 +90,18 @@ pub(super) struct Found {
 struct Collector<'a> {
     search: &'a Search,
     room: usize,
-    /// Bytes of the kept lines.
-    bytes: usize,
     found: Found,
 }
 
 impl Collector<'_> {
     /// Keeps a line; `false` if there is no room.
     fn keep(&mut self, number: Option<u64>, sign: char, line: &[u8]) -> bool {
-        if self.found.lines.len() >= self.room || self.bytes > self.search.page_bytes {
+        if self.found.bytes > self.room {
             self.found.more = true;
             return false;
         }
         let line = format!("{}{sign}{}", number.unwrap_or(0), self.search.shown(line));
-        self.bytes += line.len();
+        self.found.bytes += line.len();
         self.found.lines.push(Some(line));
         true
     }

@@ -1,50 +1,54 @@
 //! What to say of a path that is no file: the nearest names, a folder's entries.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
 use similar::TextDiff;
 
-use crate::{Context, Failure};
+use crate::context::printable;
+use crate::place::{EntryKind, OpenError, Place};
+use crate::walk::Walk;
+use crate::{Context, Failure, paths};
 
 /// Says that a file is not there, and what is near: similar names in its folder, files of its name elsewhere.
-pub(crate) fn missing(context: &Context, path: &Path) -> Failure {
+pub(crate) fn missing(context: &Context, place: &Place) -> Failure {
+    let path = place.path();
     let shown = context.shown(path);
-    if let Ok(target) = path.read_link() {
-        return Failure::new(format!("`{shown}` is a link to `{}`, which is not there", target.display()));
-    }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let parent = path.parent().unwrap_or(path);
-    let mut hints = Vec::new();
-    if !parent.is_dir() {
-        let there = path.ancestors().skip(1).find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("/"));
+    let mut hints = vec![format!("`{shown}` is not there")];
+    let is_folder = |path: &Path| Place::new(path).open_folder().is_ok();
+    if !is_folder(parent) {
+        let there = path.ancestors().skip(1).find(|ancestor| is_folder(ancestor)).unwrap_or(Path::new("/"));
         let there =
             if there == context.cwd { "the workspace folder".to_owned() } else { context.shown(there) };
         hints.push(format!("its folder is not there either, only {there}"));
     }
-    let near = similar_names(parent, &name);
-    if !near.is_empty() {
-        let near: Vec<_> = near.iter().map(|near| context.shown(&parent.join(near))).collect();
-        hints.push(format!("similar names: {}", near.join(", ")));
+    // Being allowed to read one file is not being allowed to know its neighbours.
+    if context.is_readable(parent) {
+        let near = similar_names(parent, &name);
+        if !near.is_empty() {
+            let near: Vec<_> = near.iter().map(|near| context.shown(&parent.join(near))).collect();
+            hints.push(format!("similar names: {}", near.join(", ")));
+        }
+        let elsewhere = same_name(context, &name);
+        if !elsewhere.is_empty() {
+            hints.push(format!("files of that name: {}", elsewhere.join(", ")));
+        }
     }
-    let elsewhere = same_name(context, &name);
-    if !elsewhere.is_empty() {
-        hints.push(format!("files of that name: {}", elsewhere.join(", ")));
-    }
-    hints.insert(0, format!("`{shown}` is not there"));
     Failure::new(hints.join("; "))
 }
 
 /// Says that a path is a folder, and what is in it.
-pub(crate) fn folder(context: &Context, path: &Path) -> Failure {
-    let names = entries(path);
+pub(crate) fn folder(context: &Context, place: &Place) -> Failure {
+    let names = entries(place.path());
     // INVARIANT: no more are listed than there are.
     let listed = names.len().min(context.limits.listed_names);
-    let mut text = format!("`{}` is a folder", context.shown(path));
+    let mut text = format!("`{}` is a folder", context.shown(place.path()));
     if names.is_empty() {
         text.push_str(", and empty");
     } else {
-        text.push_str(&format!("; its entries ({}):\n{}", names.len(), names[..listed].join("\n")));
+        let lines: Vec<_> = names[..listed].iter().map(|name| printable(name)).collect();
+        text.push_str(&format!("; its entries ({}):\n{}", names.len(), lines.join("\n")));
     }
     if listed < names.len() {
         text.push_str(&format!("\n[{} more]", names.len() - listed));
@@ -52,13 +56,35 @@ pub(crate) fn folder(context: &Context, path: &Path) -> Failure {
     Failure::new(text)
 }
 
+/// Says that a symbolic link stands where the path leads: one to nowhere, or one that has come since the call was
+/// decided upon.
+pub(crate) fn link(context: &Context, place: &Place) -> Failure {
+    let shown = context.shown(place.path());
+    let dangles = paths::resolve(place.path()) == place.path();
+    match target(place).filter(|_| dangles) {
+        Some(target) => {
+            let target = printable(&target.to_string_lossy());
+            Failure::new(format!("`{shown}` is a link to `{target}`, which is not there"))
+        }
+        None => Failure::new(format!("`{shown}` cannot be used: {}", OpenError::Link)),
+    }
+}
+
+/// Where the link at a place leads.
+fn target(place: &Place) -> Option<PathBuf> {
+    let parent = place.open_parent().ok()?;
+    let target = rustix::fs::readlinkat(parent.handle(), place.path().file_name()?, Vec::new()).ok()?;
+    Some(PathBuf::from(String::from_utf8_lossy(target.as_bytes()).into_owned()))
+}
+
 /// The sorted names in a folder, folders with a slash behind.
 fn entries(folder: &Path) -> Vec<String> {
-    let read = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let mut names: Vec<_> = read
+    let entries = Place::new(folder).open_folder().and_then(|folder| folder.entries()).unwrap_or_default();
+    let mut names: Vec<_> = entries
+        .into_iter()
         .map(|entry| {
-            let slash = if entry.path().is_dir() { "/" } else { "" };
-            format!("{}{slash}", entry.file_name().to_string_lossy())
+            let slash = if entry.kind == EntryKind::Folder { "/" } else { "" };
+            format!("{}{slash}", entry.name.to_string_lossy())
         })
         .collect();
     names.sort();
@@ -85,17 +111,9 @@ fn similar_names(folder: &Path, name: &str) -> Vec<String> {
 
 /// Files of that name in the workspace, sorted; those that are ignored are left out.
 fn same_name(context: &Context, name: &str) -> Vec<String> {
-    let walk = WalkBuilder::new(&context.cwd)
-        .git_global(false)
-        .require_git(false)
-        .sort_by_file_name(|a, b| a.cmp(b))
-        .build();
-    walk.take(WALKED_ENTRIES)
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name() == name && entry.file_type().is_some_and(|kind| kind.is_file()))
-        .take(NEAREST)
-        .map(|entry| context.shown(entry.path()))
-        .collect()
+    let Ok(walk) = Walk::below(context, &Place::new(&context.cwd)) else { return Vec::new() };
+    let same = walk.files.iter().filter(|file| file.file_name().is_some_and(|own| own == name));
+    same.take(NEAREST).map(|file| context.shown(&walk.base.join(file))).collect()
 }
 
 /// Names of a folder that are compared at most.
@@ -106,6 +124,3 @@ const NEAR_PER_MILLE: u32 = 600;
 
 /// Names given at most.
 const NEAREST: usize = 3;
-
-/// Entries of the workspace that are looked at for the same name at most.
-const WALKED_ENTRIES: usize = 20_000;

@@ -54,7 +54,7 @@ async fn log_of(accesses: &[Access], meeting: Option<usize>) -> String {
         let definition = Definition::new(&id, "", "{}").unwrap();
         let (log, meeting) = (log.clone(), meeting.clone());
         registry.register(Arc::new(Probe { definition, access: access.clone(), log, meeting }));
-        calls.push(Call { id: id.clone(), name: id, input: Body::parse("{}").unwrap() });
+        calls.push(Call { id: id.clone(), name: id, input: Body::parse("{}").unwrap(), admitted: None });
     }
     let outputs = Executor::new(Arc::new(registry)).run(&Context::new("/", "/none"), calls).await;
     let expect: Vec<_> = (0..accesses.len()).map(|index| Output::text(index.to_string())).collect();
@@ -129,6 +129,7 @@ async fn what_goes_wrong_is_a_result_and_is_reported() {
         id: id.to_owned(),
         name: name.to_owned(),
         input: Body::parse(input).unwrap(),
+        admitted: None,
     };
     let calls = vec![call("a", "probe", r#"{"panic":1}"#), call("b", "prob", "{}"), call("c", "other", "{}")];
     let outputs = executor.run(&context, calls.clone()).await;

@@ -108,7 +108,7 @@ async fn files_counts_and_limits() {
         (r#"{"pattern":"one","mode":"files","path":"src"}"#, "src/a.rs\nsrc/b.rs"),
         (
             r#"{"pattern":"one","mode":"files","glob":"*.rs","head_limit":1}"#,
-            ".hidden/c.rs\n[the first 1 of 4 files]",
+            ".hidden/c.rs\n[the first 1 of 4 files; all are in $S/grep-*.txt]",
         ),
         (
             r#"{"pattern":"one","mode":"count","path":"src"}"#,
@@ -116,12 +116,12 @@ async fn files_counts_and_limits() {
         ),
         (
             r#"{"pattern":"one","mode":"count","path":"src","head_limit":1}"#,
-            "src/a.rs:1\n[3 matching lines in 2 files; the first 1]",
+            "src/a.rs:1\n[3 matching lines in 2 files]\n[the first 1 of 2 files; all are in $S/grep-*.txt]",
         ),
         (
             r#"{"pattern":"one","path":"src","head_limit":2}"#,
-            "src/a.rs\n2:fn four() { one() }\n\nsrc/b.rs\n1:fn one() {}\n[the first 2 lines; there are more: \
-             narrow `pattern`, `path` or `glob`, or use mode files or count]",
+            "src/a.rs\n2:fn four() { one() }\n\nsrc/b.rs\n1:fn one() {}\n[the first 2 of 3 lines; all are in \
+             $S/grep-*.txt]",
         ),
         (
             r#"{"pattern":"one","path":"src","head_limit":3}"#,
@@ -131,9 +131,18 @@ async fn files_counts_and_limits() {
         workspace.check("grep", input, expect).await;
     }
     workspace.context.limits.grep_bytes = 25;
-    let expect = "src/b.rs\n1:fn one() {}\n[the first 1 lines; there are more: narrow `pattern`, `path` or `glob`, or \
-                  use mode files or count]";
+    let expect = "src/b.rs\n1:fn one() {}\n[the first 1 of 3 lines; all are in $S/grep-*.txt]";
     workspace.check("grep", r#"{"pattern":"fn","path":"src/b.rs"}"#, expect).await;
+}
+
+#[tokio::test]
+async fn what_is_over_the_cap_can_be_read_and_searched() {
+    let workspace = project();
+    let text = workspace.call("grep", r#"{"pattern":"one","path":"src","head_limit":1}"#).await.as_text();
+    let (_, path) = text.split_once("all are in ").unwrap();
+    let input = format!("{{\"path\":\"{}\"}}", path.trim_end_matches(']'));
+    let expect = "     1\tsrc/a.rs\n     2\t2:fn four() { one() }\n     3\t\n     4\tsrc/b.rs\n     5\t1:fn one() {}\n     6\t3:    one();";
+    workspace.check("read", &input, expect).await;
 }
 
 #[tokio::test]
@@ -149,6 +158,12 @@ async fn a_million_matches_are_bounded() {
     let workspace = Workspace::new(&[("many.txt", &"match\n".repeat(1_000_000))]);
     let text = workspace.call("grep", r#"{"pattern":"match"}"#).await.as_text();
     assert_eq!(text.lines().filter(|line| line.ends_with(":match")).count(), 200);
+    let (_, kept) = text.split_once("the first ").unwrap();
+    let (_, kept) = kept.split_once("the first ").unwrap();
+    let (lines, path) = kept.split_once(" are in ").unwrap();
+    let file = std::fs::read_to_string(path.strip_suffix(", and there are more]").unwrap()).unwrap();
+    assert_eq!(file.lines().count(), lines.parse::<usize>().unwrap() + 1, "the path and the lines");
+    assert!(file.len() <= 8 << 20 && file.len() > 7 << 20, "{}", file.len());
     workspace
         .check(
             "grep",
