@@ -4,7 +4,7 @@ use std::fmt;
 
 use antefix_models::{Reach, Rules, Support, Tokens, Ttl};
 
-use crate::segment::{Segment, lookback_numbers};
+use crate::segment::Segment;
 
 /// What the planner goes by. Indices are those of `segments`.
 #[derive(Clone, Copy, Debug)]
@@ -165,9 +165,6 @@ pub fn plan(input: &PlanInput<'_>) -> CachePlan {
 
 struct Planner<'a> {
     input: PlanInput<'a>,
-    /// Estimated tokens up to and including each position.
-    prefix_tokens: Vec<Tokens>,
-    lookback: Vec<usize>,
     /// Positions to mark, the most useful first.
     chosen: Vec<usize>,
     plan: CachePlan,
@@ -175,14 +172,7 @@ struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     fn new(input: &PlanInput<'a>) -> Self {
-        let mut sum = Tokens::ZERO;
-        let prefix_tokens = input.segments.iter().map(|segment| {
-            sum += segment.tokens;
-            sum
-        });
         Self {
-            prefix_tokens: prefix_tokens.collect(),
-            lookback: lookback_numbers(input.segments, input.rules.lookback.collapse_runs.is_certain()),
             input: PlanInput {
                 confirmed: input.confirmed.filter(|&at| at < input.segments.len()),
                 doubtful: input.doubtful.filter(|&at| at < input.segments.len()),
@@ -337,8 +327,12 @@ impl<'a> Planner<'a> {
         (first..=last).rev().find(|&at| self.is_markable(at))
     }
 
+    /// Estimated tokens up to and including a position. Asked for a few positions of a plan, so that a sum costs less
+    /// than a list of all of them for each request.
     fn tokens(&self, at: usize) -> Tokens {
-        self.prefix_tokens.get(at).copied().unwrap_or_default()
+        let mut sum = Tokens::ZERO;
+        self.input.segments.get(..=at).unwrap_or_default().iter().for_each(|segment| sum += segment.tokens);
+        sum
     }
 
     fn is_long_enough(&self, at: usize) -> bool {
@@ -347,7 +341,15 @@ impl<'a> Planner<'a> {
 
     /// Whether a marker's search covers an entry that ends at or before it.
     fn covers(&self, marker: usize, entry: usize) -> bool {
-        let number = |at: usize| self.lookback.get(at).copied().unwrap_or_default();
-        number(marker).saturating_sub(number(entry)) < self.input.rules.lookback.positions as usize
+        let most = self.input.rules.lookback.positions as usize;
+        (entry + 1..=marker).filter(|&at| self.counts(at)).take(most).count() < most
+    }
+
+    /// Whether a position counts in the lookback: of a run, only the first does where runs collapse.
+    fn counts(&self, at: usize) -> bool {
+        let collapse = self.input.rules.lookback.collapse_runs.is_certain();
+        let segment = |at: usize| self.input.segments.get(at);
+        let before = at.checked_sub(1).and_then(segment);
+        !segment(at).zip(before).is_some_and(|(segment, before)| collapse && segment.runs_with(before))
     }
 }

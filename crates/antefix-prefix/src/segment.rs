@@ -57,23 +57,8 @@ impl Segment {
 
     /// Whether it makes one position of the lookback together with a neighbour of the same kind, where runs
     /// collapse.
-    fn runs_with(&self, before: &Self) -> bool {
+    pub(crate) fn runs_with(&self, before: &Self) -> bool {
         self.kind == before.kind
             && matches!(self.kind, PositionKind::Block(BlockKind::ToolUse | BlockKind::ToolResult))
     }
-}
-
-/// The number of each segment in the count of the lookback: runs share one where `collapse` is set.
-pub(crate) fn lookback_numbers(segments: &[Segment], collapse: bool) -> Vec<usize> {
-    let mut numbers = Vec::with_capacity(segments.len());
-    let mut number = 0;
-    let mut before: Option<&Segment> = None;
-    for segment in segments {
-        if before.is_some_and(|before| !(collapse && segment.runs_with(before))) {
-            number += 1;
-        }
-        numbers.push(number);
-        before = Some(segment);
-    }
-    numbers
 }

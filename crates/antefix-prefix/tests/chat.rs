@@ -60,7 +60,7 @@ fn what_counts_as_the_same() {
         (r#""model":"m""#, r#""model":"n","stream":true"#, (8, 8)),
         (r#"{"role":"user","content":"go"}"#, r#"{"content":"\u0067o","role":"user"}"#, (8, 2)),
         (r#"{"z":1,"a":2}"#, r#"{"a":2,"z":1}"#, (0, 0)),
-        (r#"1.50"#, r#"1.5"#, (3, 3)),
+        ("1.50", "1.5", (3, 3)),
         (r#""tool_call_id":"c1""#, r#""tool_call_id":"c2""#, (4, 4)),
         (r#""Hm.""#, r#""Ha.""#, (5, 5)),
         (r#"{"role":"system","content":"late"}"#, r#"{"role":"user","content":"late"}"#, (7, 7)),
