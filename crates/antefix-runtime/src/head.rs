@@ -74,8 +74,8 @@ pub struct ChatTerms {
     pub limit_name: &'static str,
     /// Who says the system prompt: `system` or `developer`.
     pub system_role: &'static str,
-    /// `prompt_cache_key`, for servers that choose a cache by it.
-    pub cache_key: Option<String>,
+    /// Further members with a text each, such as `prompt_cache_key` for servers that choose a cache by it.
+    pub members: Vec<(String, String)>,
     /// Whether the model's reasoning is sent back.
     pub keeps_reasoning: bool,
 }
@@ -86,7 +86,7 @@ impl Default for ChatTerms {
             usage_on_request: true,
             limit_name: "max_tokens",
             system_role: "system",
-            cache_key: None,
+            members: Vec::new(),
             keeps_reasoning: false,
         }
     }

@@ -16,7 +16,9 @@ pub use tail::Tail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use antefix_models::{Rules, Tokens};
-use antefix_prefix::{CachePlan, Chain, Marker, PlanInput, Relation, Segment, Tree, plan};
+use antefix_prefix::{
+    CachePlan, Chain, Effective, Interval, Marker, PlanInput, Relation, Segment, Tree, effective_after, plan,
+};
 
 use crate::dialect::Dialect;
 use crate::record::{
@@ -232,6 +234,16 @@ impl Conversation {
             ttl,
             head_ttl: ttl,
         })
+    }
+
+    /// What the provider's own rules leave of what was sent before, for a request that is sent at `at`. A request that
+    /// was answered on another day (UTC) lets a date change.
+    pub fn forecast(&self, rules: &Rules, at: Millis) -> Effective {
+        let sent = self.open_lane().map_or(0, |open| open.tree.common(&self.chain));
+        let day = |at: Millis| at.0 / 86_400_000;
+        let is_new_day = self.attempts.last().is_some_and(|last| day(last.at) != day(at));
+        let interval = if is_new_day { Interval::NewDay } else { Interval::SameDay };
+        effective_after(&self.segments, sent, rules, interval)
     }
 
     /// Whether a request sent at `at` should read an entry: one is known on its path, the provider's rules leave

@@ -1,6 +1,7 @@
 //! What goes into a session, what comes out of it, and what the caller is asked to do.
 
 use antefix_models::{Counts, Money, Ttl};
+use antefix_prefix::Limit;
 use antefix_wire::assemble::Assembled;
 use bytes::Bytes;
 
@@ -144,6 +145,8 @@ pub enum SessionEvent {
         relation: Planned,
         /// Markers as (position, lifetime).
         markers: Vec<(u64, Ttl)>,
+        /// Where the provider's own rules do not let the request read what was sent before, with the source of each.
+        limits: Vec<Limit>,
     },
     /// A request was answered.
     RequestFinished(Box<RequestReport>),

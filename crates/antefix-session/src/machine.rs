@@ -176,6 +176,7 @@ impl Session {
         let markers: Vec<_> =
             plan.markers.iter().map(|marker| (marker.position as u64, marker.ttl)).collect();
         let lane = self.conversation.lane().ok_or(SessionError::NoLane)?.record();
+        let limits = self.conversation.forecast(&self.rules, now).limits;
         let attempt = next_attempt(&self.conversation);
         let record = AttemptRecord {
             attempt,
@@ -196,6 +197,7 @@ impl Session {
             messages: self.conversation.path().len() as u64,
             relation,
             markers,
+            limits,
         });
         step.commands.push(Command::Send { attempt, body });
         Ok(attempt)

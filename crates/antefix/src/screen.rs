@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use antefix_models::Money;
+use antefix_prefix::{Cause, Certainty, Limit};
 use antefix_runtime::driver::Shown;
 use antefix_session::conversation::Call;
 use antefix_session::event::{RequestReport, SessionEvent};
@@ -25,6 +26,8 @@ pub struct Screen {
     in_thinking: bool,
     /// The reply so far, where it goes to a file or a pipe: what is said again after a cut must not stand there twice.
     held: Option<String>,
+    /// Why the provider could not read all, as far as it was said.
+    limits: Vec<Cause>,
     /// The provider has no cache yet, so the first request is not expected to read one.
     starts_cold: bool,
 }
@@ -37,6 +40,7 @@ impl Screen {
             open_line: false,
             in_thinking: false,
             held: (!std::io::stdout().is_terminal()).then(String::new),
+            limits: Vec::new(),
             starts_cold,
         }
     }
@@ -101,9 +105,31 @@ impl Screen {
             }
             SessionEvent::Notice(text) => self.line(&self.yellow(&format!("! {text}"))),
             SessionEvent::TurnEnded { reason, message, .. } => self.ended(*reason, message.as_deref()),
-            SessionEvent::RequestStarted { .. } => self.give(),
+            SessionEvent::RequestStarted { limits, positions, .. } => {
+                self.give();
+                for limit in limits {
+                    self.limit(limit, *positions);
+                }
+            }
             SessionEvent::TurnStarted { .. } => {}
         }
+    }
+
+    /// Says once why a part of the prompt cannot be read from the cache.
+    fn limit(&mut self, limit: &Limit, positions: u64) {
+        if self.limits.contains(&limit.cause) {
+            return;
+        }
+        self.limits.push(limit.cause);
+        let may = match limit.certainty {
+            Certainty::Documented => "is",
+            Certainty::Possible => "may be",
+        };
+        let (at, cause, source) = (limit.at, limit.cause, limit.source);
+        let text = format!(
+            "· provider-limited: {cause}; what follows position {at} of {positions} {may} read anew ({source})"
+        );
+        self.line(&self.dim(&text));
     }
 
     fn report(&mut self, report: &RequestReport) {

@@ -1,6 +1,7 @@
 //! The events of a turn as JSON, one object a line.
 
 use antefix_models::Counts;
+use antefix_prefix::{Certainty, Limit};
 use antefix_runtime::driver::Shown;
 use antefix_session::conversation::Call;
 use antefix_session::event::{RequestReport, SessionEvent, efficiency_permille};
@@ -47,7 +48,7 @@ impl EventWriter {
 fn write_event(object: &mut Object, event: &SessionEvent) {
     match event {
         SessionEvent::TurnStarted { turn } => drop(object.text("type", "turn_started").number("turn", *turn)),
-        SessionEvent::RequestStarted { attempt, bytes, positions, messages, relation, markers } => {
+        SessionEvent::RequestStarted { attempt, bytes, positions, messages, relation, markers, limits } => {
             object.text("type", "request_started").number("request", attempt.0).number("bytes", *bytes);
             object.number("positions", *positions).number("messages", *messages);
             object.text("relation", relation_word(*relation));
@@ -56,6 +57,7 @@ fn write_event(object: &mut Object, event: &SessionEvent) {
                 .map(|(at, ttl)| format!("{{\"position\":{at},\"ttl\":\"{}\"}}", ttl.text()))
                 .collect();
             object.raw("markers", &format!("[{}]", marks.join(",")));
+            object.raw("limits", &array(limits.iter().map(limit)));
         }
         SessionEvent::RequestFinished(report) => {
             object.text("type", "request_finished");
@@ -82,6 +84,13 @@ fn write_event(object: &mut Object, event: &SessionEvent) {
             }
         }
     }
+}
+
+fn limit(limit: &Limit) -> String {
+    let mut object = Object::new();
+    object.number("position", limit.at as u64).text("cause", &limit.cause.to_string());
+    object.boolean("documented", limit.certainty == Certainty::Documented).text("source", limit.source);
+    object.close()
 }
 
 fn write_delta(object: &mut Object, delta: &Delta) -> Option<()> {

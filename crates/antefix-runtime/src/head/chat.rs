@@ -20,11 +20,13 @@ pub(super) fn envelope(spec: &HeadSpec) -> Bytes {
         write_string(&mut out, spec.chat.limit_name);
         out.extend_from_slice(format!(":{limit}").as_bytes());
     }
-    for (name, value) in [("reasoning_effort", &spec.effort), ("prompt_cache_key", &spec.chat.cache_key)] {
-        if let Some(value) = value {
-            out.extend_from_slice(format!(",\"{name}\":").as_bytes());
-            write_string(&mut out, value);
-        }
+    let effort = spec.effort.iter().map(|effort| ("reasoning_effort", effort));
+    let members = spec.chat.members.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in effort.chain(members) {
+        out.push(b',');
+        write_string(&mut out, name);
+        out.push(b':');
+        write_string(&mut out, value);
     }
     out.push(b'}');
     out.into()

@@ -4,6 +4,8 @@ use antefix_session::dialect::Dialect;
 use antefix_session::event::Event;
 use antefix_session::record::{Entry, Record};
 use antefix_session::verify::verify;
+use antefix_wire::anthropic::BlockKind;
+use antefix_wire::assemble::{Assembled, AssembledBlock};
 
 use crate::reply::End;
 use crate::stage::{Setup, Stage, header, text};
@@ -156,4 +158,48 @@ fn it_goes_back_to_a_turn_that_was_carried_over() {
     assert!(sent.contains("Otherwise.") && !sent.contains("More."), "{sent}");
     let report = verify(header(), &stage.entries);
     assert!(report.is_ok() && report.branches == 1, "{report:?}");
+}
+
+/// Turns that a rewind has left are counted on.
+#[test]
+fn a_turn_that_was_left_behind_keeps_its_number() {
+    let mut stage = conversation(Dialect::Anthropic);
+    stage.step(Event::Rewind { turn: 2 });
+    stage.switch(Dialect::OpenAiChat);
+    stage.prompt("On.");
+    assert_eq!(stage.session.conversation().turn(), 3);
+    let path: Vec<u64> = stage.session.conversation().path().map(|message| message.turn()).collect();
+    assert_eq!(path, [1, 1, 1, 1, 1, 3]);
+}
+
+/// An id that one API takes and the other does not becomes another, the same for call and result.
+#[test]
+fn ids_that_the_other_side_does_not_take_are_made_anew() {
+    let mut stage = Stage::new(Setup { dialect: Dialect::OpenAiChat, ..Setup::default() });
+    stage.prompt("Do it.");
+    let call = |number: u64| {
+        AssembledBlock {
+        json: format!(
+            r#"{{"id":"functions.read:{number}","type":"function","function":{{"name":"read","arguments":"{{ \"a\" : {number} }}"}}}}"#
+        )
+        .into_bytes(),
+        kind: BlockKind::ToolUse,
+        complete: true,
+        broken_input: None,
+        unknown_deltas: 0,
+    }
+    };
+    let reply = Assembled { blocks: vec![call(0), call(1)], complete: true, ..Assembled::default() };
+    stage.answer_with(reply);
+    assert_eq!(stage.running[1].id, "functions.read:1");
+    assert_eq!(&stage.running[1].input[..], br#"{"a":1}"#);
+    stage.give(0, "zero", false);
+    stage.give(0, "one", false);
+    stage.end(End::Done);
+    assert!(text(&stage.sent[1].stripped).contains(r#""arguments":"{ \"a\" : 1 }""#));
+    stage.switch(Dialect::Anthropic);
+    stage.prompt("On.");
+    let sent = text(&stage.sent[2].stripped);
+    let said = r#"{"role":"assistant","content":[{"type":"tool_use","id":"call00001","name":"read","input":{"a":0}},{"type":"tool_use","id":"call00002","name":"read","input":{"a":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"call00001","content":[{"type":"text","text":"zero"}]},{"type":"tool_result","tool_use_id":"call00002","content":[{"type":"text","text":"one"}]}]}"#;
+    assert!(sent.contains(said), "{sent}");
 }

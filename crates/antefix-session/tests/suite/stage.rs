@@ -191,10 +191,14 @@ impl Stage {
     pub fn kill(&mut self, kept: usize, setup: Setup) {
         self.entries.truncate(kept);
         self.setup = setup;
+        let open = self.entries.iter().rev().find_map(|entry| match &entry.record {
+            Record::Lane(lane) => Some(lane.dialect),
+            _ => None,
+        });
+        self.setup.dialect = open.unwrap_or(self.setup.dialect);
         self.resume();
-        match self.session.conversation().lane().map(|lane| lane.dialect()) {
-            Some(dialect) => self.setup.dialect = dialect,
-            None => self.open_lane(),
+        if open.is_none() {
+            self.open_lane();
         }
     }
 
