@@ -4,9 +4,9 @@ mod faults;
 mod json;
 mod stream;
 
-pub(crate) use faults::spoil;
+pub(crate) use faults::{Marks, spoil};
 pub(crate) use json::{as_message, error_body, message_body, quoted};
-pub(crate) use stream::events;
+pub(crate) use stream::{cut_oddly, events};
 
 use crate::binding::{Digest, Dropped, Signature, next_ordinal};
 use crate::cache::Outcome;

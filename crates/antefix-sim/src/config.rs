@@ -1,5 +1,9 @@
 //! What can be set: knobs for everything the provider does not document or that differs between platforms.
 
+mod chat;
+
+pub use chat::{BlockRules, ChatConfig, Engine, SlotRules, TemplateClass};
+
 use antefix_models::{Collapse, Platform, Rules, rules};
 
 use crate::Millis;
@@ -10,6 +14,8 @@ use crate::Millis;
 /// prompt caching (September 2026), cache diagnostics, preserved thinking and release notes up to 2026-11-02.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
+    /// Speak `/v1/chat/completions` instead of the Messages API; what concerns that API alone is then unused.
+    pub chat: Option<ChatConfig>,
     /// Whose rules hold.
     pub platform: Platform,
     /// Rules that replace those of the model data, found by exact model id.
@@ -59,13 +65,21 @@ pub struct Config {
 }
 
 impl Config {
-    /// A profile by its name: `anthropic` or `bedrock`.
+    /// A profile by its name: `anthropic`, `bedrock`, `vllm`, `llamacpp` or `openai-legacy`.
     pub fn profile(name: &str) -> Option<Self> {
         match name {
             "anthropic" => Some(Self::default()),
             "bedrock" => Some(Self::bedrock()),
+            "vllm" => Some(Self::chat(ChatConfig::vllm())),
+            "llamacpp" => Some(Self::chat(ChatConfig::llamacpp())),
+            "openai-legacy" => Some(Self::chat(ChatConfig::openai_legacy())),
             _ => None,
         }
+    }
+
+    /// A server of `/v1/chat/completions`.
+    pub fn chat(chat: ChatConfig) -> Self {
+        Self { chat: Some(chat), ..Self::default() }
     }
 
     /// The legacy Bedrock integration: every block is a position, no automatic marker, no diagnostics.
@@ -104,6 +118,7 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            chat: None,
             platform: Platform::Anthropic,
             rules: Vec::new(),
             accept_unknown_models: false,
@@ -232,6 +247,18 @@ pub struct Latency {
     pub per_1k_uncached: Millis,
     /// Output tokens per second; 0 means at once.
     pub tokens_per_second: u64,
+}
+
+impl Latency {
+    /// When the first byte of a response to a prompt with so many tokens that were not read comes.
+    pub(crate) fn first_byte(&self, fresh: u64) -> Millis {
+        self.first_byte.after(Millis(self.per_1k_uncached.0.saturating_mul(fresh) / 1_000))
+    }
+
+    /// How long so many output tokens take.
+    pub(crate) fn generated(&self, tokens: u64) -> Millis {
+        Millis(tokens.saturating_mul(1_000).checked_div(self.tokens_per_second).unwrap_or(0))
+    }
 }
 
 /// Rate limits per minute.

@@ -9,7 +9,7 @@ pub(crate) struct ApiError {
     pub status: u16,
     pub kind: String,
     pub message: String,
-    pub code: Option<&'static str>,
+    pub code: Option<String>,
     pub retry_after: Option<u64>,
 }
 
@@ -29,11 +29,11 @@ impl ApiError {
     }
 
     /// A thread error: 404 if the thread is not there, 400 otherwise (release notes of 2026-11-02).
-    pub fn thread(code: &'static str, message: &str) -> Self {
+    pub fn thread(code: &str, message: &str) -> Self {
         let (status, kind) = match code {
             "thread_not_found" => (404, "not_found_error"),
             _ => (400, "invalid_request_error"),
         };
-        Self { code: Some(code), ..Self::new(status, kind, format!("{code}: {message}")) }
+        Self { code: Some(code.to_owned()), ..Self::new(status, kind, format!("{code}: {message}")) }
     }
 }

@@ -1,4 +1,5 @@
-//! A simulator of Anthropic's prompt cache and Messages API on a virtual clock, with a scripted model.
+//! A simulator of prompt caches on a virtual clock, with a scripted model: Anthropic's behind the Messages API;
+//! vLLM's, llama.cpp's and OpenAI's behind Chat Completions.
 //!
 //! It is a judge that can disagree with the rest of the workspace: it reads, renders and compares requests in
 //! its own naive way (the cache is a tree whose edges are the full texts of rendered blocks) and shares no
@@ -34,6 +35,7 @@ mod answer;
 mod binding;
 mod cache;
 mod catalogue;
+mod chat;
 mod check;
 mod config;
 mod error;
@@ -47,7 +49,8 @@ mod simulator;
 mod threads;
 
 pub use config::{
-    BetaKey, Binding, Config, Grey, ImageRule, Latency, Limits, OtherTtl, Refresh, Tokenizer, UnifiedQuota,
+    BetaKey, Binding, BlockRules, ChatConfig, Config, Engine, Grey, ImageRule, Latency, Limits, OtherTtl,
+    Refresh, SlotRules, TemplateClass, Tokenizer, UnifiedQuota,
 };
 pub use http::{Chunk, HttpRequest, HttpResponse, Millis, ResponseBody, StreamEnd};
 pub use script::{Script, ScriptError};

@@ -146,7 +146,7 @@ impl Window {
 }
 
 /// A moment as RFC 3339 in UTC, whole seconds.
-fn timestamp(moment: Millis) -> String {
+pub(crate) fn timestamp(moment: Millis) -> String {
     let seconds = moment.0 / 1000;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days since 0000-03-01 split into 400-year eras (Hinnant, "chrono-compatible low-level date

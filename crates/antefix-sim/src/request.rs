@@ -9,6 +9,7 @@ pub(crate) use params::{Clear, Params, Previous, Thread};
 use antefix_wire::json::{Kind, Node};
 
 use crate::error::ApiError;
+use crate::script::{Seen, SeenMessage, SeenResult};
 
 /// One request, read.
 #[derive(Clone, Debug)]
@@ -38,6 +39,20 @@ impl Request {
             root.get("cache_control").map(|node| Marker::read(node, "cache_control")).transpose()?;
         let params = Params::read(root, betas)?;
         Ok(Self { model, tools, system, messages, automatic: automatic.flatten(), params })
+    }
+
+    /// The request as a script sees it.
+    pub fn seen(&self) -> Seen<'_> {
+        let (inner, messages): (Vec<_>, Vec<_>) =
+            self.messages.iter().partition(|message| message.role == Role::System);
+        let inner = inner.into_iter().flat_map(|message| &message.blocks);
+        Seen {
+            model: &self.model,
+            tools: self.tools.iter().map(|tool| tool.name.as_str()).collect(),
+            system: self.system.iter().chain(inner).map(|block| block.plain.as_str()).collect(),
+            sent: self.messages.len(),
+            messages: messages.into_iter().map(Message::seen).collect(),
+        }
     }
 }
 
@@ -78,6 +93,22 @@ impl Message {
             clears: node.get("clear_at").is_some_and(|value| value.is_str("next_user_message")),
             effort: present(node, "output_config").is_some(),
         })
+    }
+
+    fn seen(&self) -> SeenMessage<'_> {
+        let of = |kind: &'static str| self.blocks.iter().filter(move |block| block.kind == kind);
+        SeenMessage {
+            by_user: self.role == Role::User,
+            texts: of("text").map(|block| block.plain.as_str()).collect(),
+            calls: of("tool_use").map(|block| (block.id.as_str(), block.name.as_str())).collect(),
+            results: of("tool_result").map(Block::seen_result).collect(),
+        }
+    }
+}
+
+impl Block {
+    fn seen_result(&self) -> SeenResult<'_> {
+        SeenResult { call: &self.id, text: &self.plain, is_error: self.is_error }
     }
 }
 

@@ -5,13 +5,15 @@
 mod conversation;
 mod parse;
 mod play;
+mod seen;
 
-pub(crate) use conversation::Conversation;
+pub(crate) use seen::{Seen, SeenMessage, SeenResult};
+
+use conversation::Conversation;
 
 use std::collections::BTreeMap;
 
 use crate::Millis;
-use crate::request::Request;
 
 /// The rules of a scripted model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,10 +41,10 @@ impl Script {
     }
 
     /// The reply to a request; `fired` counts how often a limited rule was used, and where.
-    pub(crate) fn reply(&self, request: &Request, fired: &mut Fired) -> Reply {
-        let conversation = Conversation::of(request);
+    pub(crate) fn reply(&self, seen: &Seen<'_>, fired: &mut Fired) -> Reply {
+        let conversation = Conversation::of(seen);
         for (index, rule) in self.rules.iter().enumerate() {
-            if rule.conditions.iter().all(|condition| condition.holds(&conversation, request)) {
+            if rule.conditions.iter().all(|condition| condition.holds(&conversation, seen)) {
                 let key = rule.limit.map(|limit| (index, limit.scope.key(&conversation)));
                 if let (Some(limit), Some(key)) = (rule.limit, key) {
                     let count = fired.0.entry(key).or_default();
@@ -51,7 +53,7 @@ impl Script {
                     }
                     *count += 1;
                 }
-                return rule.reply.played(&conversation, request);
+                return rule.reply.played(&conversation, seen);
             }
         }
         Reply { says: vec![Say::Text(NO_RULE.to_owned())], ..Reply::default() }
@@ -130,22 +132,22 @@ enum Condition {
 }
 
 impl Condition {
-    fn holds(&self, conversation: &Conversation<'_>, request: &Request) -> bool {
+    fn holds(&self, conversation: &Conversation<'_>, seen: &Seen<'_>) -> bool {
         let within = |count: usize, from: u64, to: u64| (from..=to).contains(&(count as u64));
         match self {
             Self::Text(words) => conversation.last_texts.iter().any(|text| text.contains(words)),
             Self::Said(words) => conversation.said.contains(words.as_str()),
             Self::Result(tool) => conversation.last_results.iter().any(|result| result.tool == tool),
             Self::ResultText(words) => {
-                conversation.last_results.iter().any(|result| result.block.plain.contains(words))
+                conversation.last_results.iter().any(|result| result.text.contains(words))
             }
-            Self::ResultError => conversation.last_results.iter().any(|result| result.block.is_error),
+            Self::ResultError => conversation.last_results.iter().any(|result| result.is_error),
             Self::Results(from, to) => within(conversation.results, *from, *to),
             Self::Rounds(from, to) => within(conversation.rounds, *from, *to),
             Self::Turn(from, to) => within(conversation.turns, *from, *to),
-            Self::Model(part) => request.model.contains(part),
-            Self::Offers(tool) => request.tools.iter().any(|offered| offered.name == *tool),
-            Self::System(words) => Conversation::system_texts(request).any(|text| text.contains(words)),
+            Self::Model(part) => seen.model.contains(part),
+            Self::Offers(tool) => seen.tools.iter().any(|offered| offered == tool),
+            Self::System(words) => seen.system.iter().any(|text| text.contains(words)),
         }
     }
 }
@@ -165,7 +167,32 @@ pub(crate) struct Reply {
     pub diagnostics_pending: bool,
     /// Replaces the counted output tokens.
     pub output_tokens: Option<u64>,
+    /// What a chat completion lacks.
+    pub lacks: Lacks,
+    /// Comments between the events of a chat completion.
+    pub keep_alive: bool,
+    /// Bytes of a call's arguments in one delta of a chat completion; `None`: cut at odd places.
+    pub argument_bytes: Option<usize>,
     play: bool,
+}
+
+impl Reply {
+    /// Whether the request is lost before the cache is written.
+    pub fn is_lost(&self) -> bool {
+        let lost = Point::BeforeFirstByte { written: false };
+        matches!(self.fault, Some(Fault::Cut(point) | Fault::Hang(point)) if point == lost)
+    }
+}
+
+/// What a chat completion lacks that it should have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lacks {
+    pub choices: bool,
+    pub usage: bool,
+    /// The reason for the end.
+    pub finish: bool,
+    /// The event `[DONE]`.
+    pub done: bool,
 }
 
 /// One content block of a reply.

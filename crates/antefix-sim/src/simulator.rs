@@ -1,15 +1,18 @@
 //! The server: state, routes, one request at a time.
 
+mod completions;
 mod messages;
 mod tenant;
 
-use crate::answer::error_body;
+use crate::answer::{Marks, error_body, spoil};
 use crate::cache::{Cache, CacheRules};
 use crate::catalogue;
+use crate::chat::{self, KvCache};
 use crate::error::ApiError;
+use crate::http::{Chunk, StreamEnd};
 use crate::memory::Memory;
 use crate::meter::Meter;
-use crate::script::Fired;
+use crate::script::{Fired, Reply};
 use crate::threads::Threads;
 use crate::{Config, HttpRequest, HttpResponse, Millis, ResponseBody, Script};
 
@@ -24,6 +27,7 @@ pub struct Simulator {
     fired: Fired,
     memory: Memory,
     threads: Threads,
+    kv_cache: Option<KvCache>,
     meter: Meter,
     requests: u64,
     log: Vec<Billed>,
@@ -38,6 +42,7 @@ impl Simulator {
             eviction_per_mille: config.eviction_per_mille,
             seed: config.seed,
         };
+        let kv_cache = config.chat.as_ref().map(|chat| KvCache::new(&chat.engine));
         Self {
             config,
             script,
@@ -45,6 +50,7 @@ impl Simulator {
             fired: Fired::default(),
             memory: Memory::default(),
             threads: Threads::default(),
+            kv_cache,
             meter: Meter::default(),
             requests: 0,
             log: Vec::new(),
@@ -56,18 +62,25 @@ impl Simulator {
     pub fn handle(&mut self, request: &HttpRequest<'_>, now: Millis) -> HttpResponse {
         self.requests += 1;
         let request_id = format!("req_sim{:012}", self.requests);
-        let mut response = match self.route(request, &request_id, now) {
-            Ok(response) => response,
-            Err(error) => refused(&error, &request_id),
+        let (routed, header) = match self.config.chat.clone() {
+            None => {
+                let routed = self.route(request, &request_id, now);
+                (routed.map_err(|error| refused(&error, error_body(&error, &request_id))), "request-id")
+            }
+            Some(chat) => {
+                let routed = self.chat_route(&chat, request, &request_id, now);
+                (routed.map_err(|error| refused(&error, chat::error_body(&error))), "x-request-id")
+            }
         };
-        response.headers.push(("request-id".to_owned(), request_id));
+        let mut response = routed.unwrap_or_else(|refusal| refusal);
+        response.headers.push((header.to_owned(), request_id));
         if request.method == "HEAD" {
             response.body = ResponseBody::Full(Vec::new());
         }
         response
     }
 
-    /// What was billed, one entry for each authenticated request to `/v1/messages`.
+    /// What was billed, one entry for each authenticated request to `/v1/messages` or `/v1/chat/completions`.
     pub fn log(&self) -> &[Billed] {
         &self.log
     }
@@ -111,7 +124,8 @@ impl Simulator {
     }
 }
 
-/// What one request to `/v1/messages` was billed; token figures are zero for a refused one.
+/// What one request to `/v1/messages`, or to `/v1/chat/completions`, was billed; token figures are zero for a
+/// refused one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Billed {
     /// When the request started.
@@ -148,12 +162,27 @@ fn json(status: u16, body: String) -> HttpResponse {
     HttpResponse { status, headers, body: ResponseBody::Full(body.into_bytes()) }
 }
 
-fn refused(error: &ApiError, request_id: &str) -> HttpResponse {
-    let mut response = json(error.status, error_body(error, request_id));
+fn refused(error: &ApiError, body: String) -> HttpResponse {
+    let mut response = json(error.status, body);
     if let Some(seconds) = error.retry_after {
         response.headers.push(("retry-after".to_owned(), seconds.to_string()));
     }
     let retry = matches!(error.status, 408 | 409 | 429 | 500..);
     response.headers.push(("x-should-retry".to_owned(), retry.to_string()));
     response
+}
+
+/// A response of pieces, spoilt as the script has it.
+fn respond(chunks: Vec<Chunk>, streamed: bool, reply: &Reply, marks: &Marks<'_>) -> HttpResponse {
+    let (chunks, end) = spoil(chunks, reply.fault.as_ref(), marks);
+    let content_type = if streamed { "text/event-stream; charset=utf-8" } else { "application/json" };
+    let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+    let body = match <[Chunk; 1]>::try_from(chunks) {
+        Ok([whole]) if !streamed && end == StreamEnd::Clean && whole.at == Millis(0) => {
+            ResponseBody::Full(whole.bytes)
+        }
+        Ok(one) => ResponseBody::Stream { chunks: one.into(), end },
+        Err(chunks) => ResponseBody::Stream { chunks, end },
+    };
+    HttpResponse { status: 200, headers, body }
 }

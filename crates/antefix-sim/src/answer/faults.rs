@@ -1,41 +1,44 @@
 //! What the script lets go wrong on the way back.
 
-use crate::error::ApiError;
 use crate::http::{Chunk, StreamEnd};
 use crate::script::{Fault, Point};
 
-use super::error_body;
+/// Where the parts of an answer are found in its bytes, and how the dialect tells of an error in their midst.
+pub(crate) struct Marks<'a> {
+    /// Whether a piece belongs to the first content or stands behind it.
+    pub begins: fn(&str) -> bool,
+    /// Whether a piece holds a part of a call's input.
+    pub input: fn(&str) -> bool,
+    /// A text of each piece, and what it is replaced by to make it no JSON.
+    pub json: (&'static str, &'static str),
+    /// The event of an error of that type, with that message.
+    pub error: &'a dyn Fn(&str, &str) -> String,
+}
 
 /// Applies a fault to the chunks of a response.
-pub(crate) fn spoil(chunks: Vec<Chunk>, fault: Option<&Fault>, request_id: &str) -> (Vec<Chunk>, StreamEnd) {
+pub(crate) fn spoil(chunks: Vec<Chunk>, fault: Option<&Fault>, marks: &Marks<'_>) -> (Vec<Chunk>, StreamEnd) {
     match fault {
         None => (chunks, StreamEnd::Clean),
-        Some(Fault::Cut(point)) => (cut(chunks, *point), StreamEnd::Cut),
-        Some(Fault::Hang(point)) => (cut(chunks, *point), StreamEnd::Hang),
+        Some(Fault::Cut(point)) => (cut(chunks, *point, marks), StreamEnd::Cut),
+        Some(Fault::Hang(point)) => (cut(chunks, *point, marks), StreamEnd::Hang),
         Some(Fault::Error { kind, message, point }) => {
-            let mut kept = cut(chunks, *point);
-            let error = ApiError::new(200, kind, message.as_str());
+            let mut kept = cut(chunks, *point, marks);
             let at = kept.last().map(|chunk| chunk.at).unwrap_or_default();
-            let bytes = format!("event: error\ndata: {}\n\n", error_body(&error, request_id)).into_bytes();
-            kept.push(Chunk { at, bytes });
+            kept.push(Chunk { at, bytes: (marks.error)(kind, message).into_bytes() });
             (kept, StreamEnd::Clean)
         }
         Some(Fault::MalformedSse) => (garble(chunks, "data: ", "dta "), StreamEnd::Clean),
-        Some(Fault::MalformedJson) => (garble(chunks, r#""type":"#, r#""type" "#), StreamEnd::Clean),
+        Some(Fault::MalformedJson) => (garble(chunks, marks.json.0, marks.json.1), StreamEnd::Clean),
     }
 }
 
-fn cut(chunks: Vec<Chunk>, point: Point) -> Vec<Chunk> {
-    let holds = |chunk: &Chunk, text: &str| String::from_utf8_lossy(&chunk.bytes).contains(text);
+fn cut(chunks: Vec<Chunk>, point: Point, marks: &Marks<'_>) -> Vec<Chunk> {
+    let is = |chunk: &Chunk, mark: fn(&str) -> bool| mark(&String::from_utf8_lossy(&chunk.bytes));
     match point {
         Point::BeforeFirstByte { .. } => Vec::new(),
-        Point::BeforeFirstBlock => {
-            chunks.into_iter().take_while(|chunk| !holds(chunk, "content_block_start")).collect()
-        }
+        Point::BeforeFirstBlock => chunks.into_iter().take_while(|chunk| !is(chunk, marks.begins)).collect(),
         Point::MidInput => {
-            let last = chunks
-                .iter()
-                .position(|chunk| holds(chunk, "input_json_delta") && !holds(chunk, r#""partial_json":"""#));
+            let last = chunks.iter().position(|chunk| is(chunk, marks.input));
             chunks.into_iter().take(last.map_or(usize::MAX, |last| last + 1)).collect()
         }
         Point::Bytes(limit) => cut_bytes(chunks, limit),

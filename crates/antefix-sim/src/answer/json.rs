@@ -17,7 +17,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// The body of an error response, and the data of an `error` event.
 pub(crate) fn error_body(error: &ApiError, request_id: &str) -> String {
-    let code = error.code.map(|code| format!(r#","code":{}"#, quoted(code))).unwrap_or_default();
+    let code = error.code.as_deref().map(|code| format!(r#","code":{}"#, quoted(code))).unwrap_or_default();
     format!(
         r#"{{"type":"error","error":{{"type":{},"message":{}{code}}},"request_id":{}}}"#,
         quoted(&error.kind),

@@ -70,15 +70,15 @@ fn deltas(content: &Content) -> Vec<String> {
     let delta =
         |kind: &str, key: &str, text: &str| format!(r#"{{"type":"{kind}","{key}":{}}}"#, quoted(text));
     match &content.part {
-        Part::Text(text) => pieces(text).map(|piece| delta("text_delta", "text", piece)).collect(),
-        Part::Thinking { text, signature } => pieces(text)
+        Part::Text(text) => cut_oddly(text).map(|piece| delta("text_delta", "text", piece)).collect(),
+        Part::Thinking { text, signature } => cut_oddly(text)
             .map(|piece| delta("thinking_delta", "thinking", piece))
             .chain([delta("signature_delta", "signature", signature)])
             .collect(),
         Part::ToolUse { input, .. } | Part::ServerToolUse { input, .. } => {
             // The real API opens with an empty part, and sends nothing more for an empty input.
             let input = if input == "{}" { "" } else { input };
-            let parts = std::iter::once("").chain(pieces(input));
+            let parts = std::iter::once("").chain(cut_oddly(input));
             parts.map(|piece| delta("input_json_delta", "partial_json", piece)).collect()
         }
         Part::Redacted(_) | Part::ServerResult { .. } => Vec::new(),
@@ -87,7 +87,7 @@ fn deltas(content: &Content) -> Vec<String> {
 
 /// Cuts a text at odd places: in the middle of words, escapes and numbers, never inside a character. Long
 /// texts get longer pieces, so that there are at most a few hundred.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn cut_oddly(text: &str) -> impl Iterator<Item = &str> {
     let scale = 1 + text.len() / 2_000;
     let mut sizes = [3, 7, 1, 12, 5, 2, 9].into_iter().cycle();
     let mut rest = text;

@@ -4,7 +4,7 @@ use antefix_wire::json::{Body, Kind};
 
 use crate::Millis;
 
-use super::{Condition, Fault, Limit, LimitScope, Point, Refusal, Rule, Say, ScriptError};
+use super::{Condition, Fault, Lacks, Limit, LimitScope, Point, Refusal, Rule, Say, ScriptError};
 
 pub(super) fn parse(text: &str) -> Result<Vec<Rule>, ScriptError> {
     let mut rules: Vec<Rule> = Vec::new();
@@ -56,6 +56,9 @@ impl Rule {
             "output" => reply.output_tokens = Some(number(rest)?),
             "diagnostics" if rest == "pending" => reply.diagnostics_pending = true,
             "play" => reply.play = true,
+            "keep-alive" if rest.is_empty() => reply.keep_alive = true,
+            "arguments" => reply.argument_bytes = Some(usize::try_from(number(rest)?).unwrap_or(usize::MAX)),
+            "omit" => *omitted(&mut reply.lacks, rest)? = true,
             _ => reply.fault = Some(fault(word, rest)?),
         }
         Ok(())
@@ -80,6 +83,16 @@ fn condition(rest: &str) -> Result<Option<Condition>, String> {
         "system" => Condition::System(words(rest)?),
         _ => return Err(format!("unknown condition `{word}`")),
     }))
+}
+
+fn omitted<'a>(lacks: &'a mut Lacks, rest: &str) -> Result<&'a mut bool, String> {
+    match rest {
+        "choices" => Ok(&mut lacks.choices),
+        "usage" => Ok(&mut lacks.usage),
+        "finish" => Ok(&mut lacks.finish),
+        "done" => Ok(&mut lacks.done),
+        _ => Err(format!("expected `choices`, `usage`, `finish` or `done`, not `{rest}`")),
+    }
 }
 
 fn limit(rest: &str) -> Result<Limit, String> {

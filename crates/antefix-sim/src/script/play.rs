@@ -3,16 +3,15 @@
 use antefix_wire::json::Body;
 
 use crate::answer::quoted;
-use crate::request::Request;
 
-use super::{Conversation, Reply, Say};
+use super::{Conversation, Reply, Say, Seen};
 
 impl Reply {
     /// The reply with its references filled in; the built-in one is composed here.
-    pub(super) fn played(&self, conversation: &Conversation<'_>, request: &Request) -> Self {
+    pub(super) fn played(&self, conversation: &Conversation<'_>, seen: &Seen<'_>) -> Self {
         let mut reply = self.clone();
         if reply.play {
-            reply.says = play(conversation, request);
+            reply.says = play(conversation, seen);
         }
         for say in &mut reply.says {
             match say {
@@ -50,20 +49,20 @@ fn fill(template: &str, conversation: &Conversation<'_>, json: bool) -> String {
 }
 
 /// Calls the tools the user asked for, reports what they returned, or says what this is.
-fn play(conversation: &Conversation<'_>, request: &Request) -> Vec<Say> {
+fn play(conversation: &Conversation<'_>, seen: &Seen<'_>) -> Vec<Say> {
     if !conversation.last_results.is_empty() {
         return vec![Say::Text(report(conversation))];
     }
     let mut says = Vec::new();
     for (name, input) in conversation.last_texts.iter().flat_map(|text| text.lines()).filter_map(order) {
-        if request.tools.iter().any(|tool| tool.name == name) {
+        if seen.tools.contains(&name) {
             says.push(Say::Tool { name: name.to_owned(), input: input.to_owned() });
         } else {
             says.push(Say::Text(format!("There is no tool named `{name}` in this request.")));
         }
     }
     if says.is_empty() {
-        says.push(Say::Text(introduction(conversation, request)));
+        says.push(Say::Text(introduction(conversation, seen)));
     }
     says
 }
@@ -78,17 +77,17 @@ fn order(line: &str) -> Option<(&str, &str)> {
 fn report(conversation: &Conversation<'_>) -> String {
     let mut text = String::new();
     for result in &conversation.last_results {
-        let start: String = result.block.plain.chars().take(200).collect();
-        let verb = if result.block.is_error { "failed" } else { "returned" };
-        text.push_str(&format!("`{}` {verb} {} bytes: {start}\n", result.tool, result.block.plain.len()));
+        let start: String = result.text.chars().take(200).collect();
+        let verb = if result.is_error { "failed" } else { "returned" };
+        text.push_str(&format!("`{}` {verb} {} bytes: {start}\n", result.tool, result.text.len()));
     }
     text.push_str("(antefix-sim, a simulator: this text is made by a script.)");
     text
 }
 
-fn introduction(conversation: &Conversation<'_>, request: &Request) -> String {
+fn introduction(conversation: &Conversation<'_>, seen: &Seen<'_>) -> String {
     let start: String = conversation.said.chars().take(80).collect();
-    let (messages, tools) = (request.messages.len(), request.tools.len());
+    let (messages, tools) = (seen.sent, seen.tools.len());
     let mut text = format!(
         "This is antefix-sim, a simulator: no model reads your text. I got {messages} messages and {tools} tools; \
          your last words begin with \"{}\".",
@@ -101,7 +100,6 @@ fn introduction(conversation: &Conversation<'_>, request: &Request) -> String {
 }
 
 fn result_texts(conversation: &Conversation<'_>) -> String {
-    let texts: Vec<&str> =
-        conversation.last_results.iter().map(|result| result.block.plain.as_str()).collect();
+    let texts: Vec<&str> = conversation.last_results.iter().map(|result| result.text).collect();
     texts.join("\n")
 }

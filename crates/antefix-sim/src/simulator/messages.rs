@@ -3,7 +3,7 @@
 use antefix_models::{Rules, Ttl};
 use antefix_wire::json::Body;
 
-use crate::answer::{self, Answer, Content, Part, Usage};
+use crate::answer::{self, Answer, Content, Marks, Part, Usage, error_body};
 use crate::binding::{self, Digest, Dropped};
 use crate::cache::{Ask, Outcome};
 use crate::catalogue;
@@ -13,12 +13,12 @@ use crate::http::Chunk;
 use crate::memory::{Fingerprint, PENDING};
 use crate::render::{Rendered, Section, render, scope};
 use crate::request::{Previous, Request, Thread};
-use crate::script::{Fault, Point, Refusal, Reply};
+use crate::script::{Refusal, Reply};
 use crate::threads::{Answered, check_supported};
-use crate::{HttpRequest, HttpResponse, Millis, ResponseBody, StreamEnd};
+use crate::{HttpRequest, HttpResponse, Millis};
 
 use super::tenant::Tenant;
-use super::{Billed, Simulator, refused};
+use super::{Billed, Simulator, refused, respond};
 
 /// A request that has passed all checks.
 struct Accepted {
@@ -46,7 +46,7 @@ impl Simulator {
         let result = result.and_then(|accepted| self.answer(accepted, tenant, now, &mut billed));
         let mut response = match result {
             Ok(response) => response,
-            Err(error) => refused(&error, request_id),
+            Err(error) => refused(&error, error_body(&error, request_id)),
         };
         billed.status = response.status;
         let quota = self.config.unified_quota;
@@ -135,7 +135,8 @@ impl Simulator {
     ) -> Result<HttpResponse, ApiError> {
         let request = &accepted.request;
         let warming = request.params.max_tokens == Some(0);
-        let reply = if warming { Reply::default() } else { self.script.reply(request, &mut self.fired) };
+        let reply =
+            if warming { Reply::default() } else { self.script.reply(&request.seen(), &mut self.fired) };
         if let Some(refusal) = &reply.refusal {
             return Err(refuse(refusal));
         }
@@ -162,7 +163,8 @@ impl Simulator {
         let finished_at = now.after(chunks.last().map(|chunk| chunk.at).unwrap_or_default());
         let streamed = request.params.stream;
         self.keep_thread(accepted.request, &answer, tenant, (now, finished_at))?;
-        Ok(respond(chunks, streamed, &reply, &billed.request_id))
+        let failed = |kind: &str, message: &str| error_event(kind, message, &billed.request_id);
+        Ok(respond(chunks, streamed, &reply, &marks(&failed)))
     }
 
     /// Looks up and writes the cache, once for each iteration of server tools; the usage and the time to the
@@ -177,14 +179,8 @@ impl Simulator {
         let ask = self.ask(accepted, &accepted.blocks, now);
         let start = self.cache.look_up(&ask);
         let fresh = start.uncached + start.write_5m + start.write_1h;
-        let latency = self.config.latency;
-        let first_byte = Millis(latency.first_byte.0 + latency.per_1k_uncached.0 * fresh / 1_000);
-        let first_byte = reply.first_byte.unwrap_or(first_byte);
-        let lost = matches!(
-            reply.fault,
-            Some(Fault::Cut(point) | Fault::Hang(point)) if point == Point::BeforeFirstByte { written: false }
-        );
-        if !lost {
+        let first_byte = reply.first_byte.unwrap_or(self.config.latency.first_byte(fresh));
+        if !reply.is_lost() {
             self.cache.write(&ask, &start, now.after(first_byte));
         }
         let mut total = start.clone();
@@ -253,10 +249,9 @@ impl Simulator {
 
     /// The body in pieces, each with the time it is due.
     fn chunks(&self, answer: &Answer, request: &Request, reply: &Reply, first_byte: Millis) -> Vec<Chunk> {
-        let speed = self.config.latency.tokens_per_second;
-        let generated = |tokens: u64| tokens.saturating_mul(1_000).checked_div(speed).unwrap_or(0);
+        let latency = self.config.latency;
         if !request.params.stream {
-            let at = first_byte.after(Millis(generated(answer.usage.output)));
+            let at = first_byte.after(latency.generated(answer.usage.output));
             return vec![Chunk { at, bytes: answer::message_body(answer).into_bytes() }];
         }
         let delay = reply.chunk_delay.unwrap_or_default().0;
@@ -264,7 +259,7 @@ impl Simulator {
         events
             .map(|(index, event)| {
                 let paused = delay.saturating_mul(index as u64);
-                let at = first_byte.after(Millis(generated(event.tokens))).after(Millis(paused));
+                let at = first_byte.after(latency.generated(event.tokens)).after(Millis(paused));
                 Chunk { at, bytes: event.bytes() }
             })
             .collect()
@@ -349,18 +344,18 @@ fn bill(billed: &mut Billed, usage: &Usage, message_id: &str) {
     billed.output = usage.output;
 }
 
-fn respond(chunks: Vec<Chunk>, streamed: bool, reply: &Reply, request_id: &str) -> HttpResponse {
-    let (chunks, end) = answer::spoil(chunks, reply.fault.as_ref(), request_id);
-    let content_type = if streamed { "text/event-stream; charset=utf-8" } else { "application/json" };
-    let headers = vec![("content-type".to_owned(), content_type.to_owned())];
-    let body = match <[Chunk; 1]>::try_from(chunks) {
-        Ok([whole]) if !streamed && end == StreamEnd::Clean && whole.at == Millis(0) => {
-            ResponseBody::Full(whole.bytes)
-        }
-        Ok(one) => ResponseBody::Stream { chunks: one.into(), end },
-        Err(chunks) => ResponseBody::Stream { chunks, end },
-    };
-    HttpResponse { status: 200, headers, body }
+fn marks(error: &dyn Fn(&str, &str) -> String) -> Marks<'_> {
+    Marks {
+        begins: |text| text.contains("content_block_start"),
+        input: |text| text.contains("input_json_delta") && !text.contains("\"partial_json\":\"\""),
+        json: ("\"type\":", "\"type\" "),
+        error,
+    }
+}
+
+fn error_event(kind: &str, message: &str, request_id: &str) -> String {
+    let error = ApiError::new(200, kind, message);
+    format!("event: error\ndata: {}\n\n", error_body(&error, request_id))
 }
 
 /// The documented limit of the Messages API.

@@ -5,6 +5,8 @@
 mod articles;
 mod binding;
 mod cache;
+mod chat;
+mod engines;
 mod harness;
 mod keys;
 mod models;
