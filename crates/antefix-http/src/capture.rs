@@ -131,7 +131,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer of the Messages API, whole or cut: a JSON message or server-sent events.
+    /// Reads an answer of the Messages API or of Chat Completions, whole or cut: JSON or server-sent events.
     pub fn read(body: &[u8]) -> Self {
         if let Ok(message) = Body::parse(body) {
             return Self::of_message(message.root());
@@ -153,7 +153,13 @@ impl Answer {
     fn event(&mut self, event: Node<'_>) {
         if let Some(message) = event.get("message") {
             *self = Self::of_message(message);
-        } else if let Some(later) = event.get("usage") {
+            return;
+        }
+        // Each chunk of a chat completion names it; an event of a message has no id.
+        if let Some(id) = event.get("id").and_then(|id| id.str()) {
+            self.message_id = Some(id.into_owned());
+        }
+        if let Some(later) = event.get("usage").filter(|usage| !usage.is_null()) {
             self.usage = Some(match self.usage.take().map(Body::parse) {
                 Some(Ok(earlier)) => {
                     // INVARIANT: the usage is made of JSON texts, so nothing is replaced.
@@ -229,6 +235,10 @@ mod tests {
         check(&delta, Some(r#"{"output_tokens":9,"cache_read_input_tokens":3}"#), None);
         let kept = r#"{"input_tokens":7,"output_tokens":9}"#;
         check(&format!("{start}{unsaid}"), Some(kept), Some("msg_1"));
+        let chunk = "data: {\"id\":\"chatcmpl-1\",\"choices\":[{}],\"usage\":null}\n\n";
+        let last = "data: {\"id\":\"chatcmpl-1\",\"choices\":[],\"usage\":{\"prompt_tokens\":7}}\n\ndata: [DONE]\n\n";
+        check(chunk, None, Some("chatcmpl-1"));
+        check(&format!("{chunk}{last}"), Some(r#"{"prompt_tokens":7}"#), Some("chatcmpl-1"));
     }
 
     #[test]
