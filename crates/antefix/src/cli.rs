@@ -1,9 +1,13 @@
 //! The command line.
 
+mod sim;
+
 use std::path::PathBuf;
 
 use antefix_tools::permission::Mode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use sim::{ChatKnobs, ClockArg, OnOff, SimArgs};
 
 /// An agent runtime whose every request extends what was sent before, and the instruments that show why a prompt
 /// cache breaks.
@@ -182,32 +186,6 @@ pub struct VerifyArgs {
     pub json: bool,
 }
 
-/// `antefix sim`
-#[derive(Debug, Args)]
-pub struct SimArgs {
-    /// The port on 127.0.0.1; 0 takes a free one
-    #[arg(long, default_value_t = 0)]
-    pub port: u16,
-    /// The provider to simulate
-    #[arg(long, value_enum, default_value_t)]
-    pub profile: Profile,
-    /// What the simulated model says (docs/formats/script.md)
-    #[arg(long, value_name = "FILE")]
-    pub script: Option<PathBuf>,
-    /// Real time, or a clock that moves only when told
-    #[arg(long, value_enum, default_value_t)]
-    pub clock: ClockArg,
-    /// Write each request body, and what came of it, into this folder
-    #[arg(long, value_name = "DIR")]
-    pub capture: Option<PathBuf>,
-    /// Cut each streamed answer after this many bytes
-    #[arg(long, value_name = "BYTES")]
-    pub cut_after: Option<u64>,
-    /// Hand streamed answers on in pieces of this many bytes
-    #[arg(long, value_name = "BYTES")]
-    pub chunk: Option<usize>,
-}
-
 /// `antefix diff`
 #[derive(Debug, Args)]
 pub struct DiffArgs {
@@ -326,24 +304,6 @@ pub enum TtlArg {
     /// One hour
     #[value(name = "1h")]
     OneHour,
-}
-
-/// Providers the simulator knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Profile {
-    /// The Messages API of the Claude API
-    #[default]
-    Anthropic,
-}
-
-/// The simulator's clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ClockArg {
-    /// Real time
-    #[default]
-    Real,
-    /// Moves only when told (`POST /sim/clock`, header `x-sim-advance-ms`)
-    Virtual,
 }
 
 /// The model of a new session.

@@ -1,9 +1,11 @@
+mod profile;
+
 use std::process::ExitCode;
 
 use antefix_http::server::{Clock, ServerOptions, SimServer};
-use antefix_sim::{Billed, Config, Script, Simulator};
+use antefix_sim::{Billed, Script, Simulator};
 
-use crate::cli::{ClockArg, Profile, SimArgs};
+use crate::cli::{ClockArg, SimArgs};
 use crate::failure::Failure;
 use crate::out::{say, tell};
 use crate::text::grouped;
@@ -19,8 +21,9 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
         }
         None => Script::default_script(),
     };
-    let Profile::Anthropic = args.profile;
-    let simulator = Simulator::new(Config::default(), script);
+    let config = profile::config(args)?;
+    let chat = config.chat.is_some();
+    let simulator = Simulator::new(config, script);
     let options = ServerOptions {
         port: args.port,
         clock: match args.clock {
@@ -38,10 +41,7 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
             .await
             .map_err(|error| Failure::failed(format!("cannot listen on 127.0.0.1:{}: {error}", args.port)))?;
         say!("{}", server.base_url());
-        tell!(
-            "a simulator of the Messages API and its prompt cache; it answers from a script, not with a model"
-        );
-        tell!("point an agent at it: ANTHROPIC_BASE_URL={} ANTHROPIC_API_KEY=sim", server.base_url());
+        introduce(&server.base_url(), chat);
         tokio::select! {
             () = stopped() => {}
             () = log(&server) => {}
@@ -49,6 +49,16 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
         server.shutdown().await;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+fn introduce(base_url: &str, chat: bool) {
+    let (api, variables) = if chat {
+        ("Chat Completions", format!("OPENAI_BASE_URL={base_url}/v1 OPENAI_API_KEY=sim"))
+    } else {
+        ("the Messages API", format!("ANTHROPIC_BASE_URL={base_url} ANTHROPIC_API_KEY=sim"))
+    };
+    tell!("a simulator of {api} and its prompt cache; it answers from a script, not with a model");
+    tell!("point an agent at it: {variables}");
 }
 
 /// Prints a line for each request that was answered; never returns.
