@@ -10,6 +10,8 @@
 //! | [`sse`] | the events of a response, however it was cut |
 //! | [`assemble`] | those events as the message that is sent back in the next request |
 //! | [`openai`] | a view of Chat Completions and Responses requests, in the terms of the ones above; messages sent back |
+//! | [`responses`] | what the Responses API answered, streamed or whole |
+//! | [`gemini`] | a view of Gemini requests, in the same terms, and what was answered |
 //! | [`usage`] | what the request read from, wrote to and left out of the cache |
 //!
 //! Reading is lenient: unknown members, block types and events are kept and stay reachable.
@@ -32,9 +34,11 @@
 
 pub mod anthropic;
 pub mod assemble;
+pub mod gemini;
 pub mod json;
 pub mod openai;
 mod range;
+pub mod responses;
 mod splice;
 pub mod sse;
 pub mod usage;
