@@ -7,7 +7,7 @@
 //! | `cache_control` of a tool, a block or a block inside a block | yes |
 //! | white space between tokens | yes |
 //! | escapes of a string (`\u00e9` and `é`, `\/` and `/`) | yes |
-//! | order of members | yes, but for what is under `input_schema`, `parameters` or `input` |
+//! | order of members | yes, but for what is under `input_schema`, `parameters`, `input` or (Gemini) `args` |
 //! | content of a message or the system prompt as a string, or as one text block | yes |
 //! | content of a tool result as a string, or as one text block | no: not documented to be one |
 //! | text of a number (`1.0` and `1`) | no |
@@ -166,8 +166,10 @@ pub(crate) fn write_standard_string(out: &mut Vec<u8>, node: Node<'_>) {
 
 /// Whether the order of members counts below a member of this name.
 pub(crate) fn keeps_order(key: Node<'_>) -> bool {
-    matches!(key.raw(), r#""input""# | r#""input_schema""# | r#""parameters""#)
-        || (key.is_escaped() && ORDERED.iter().any(|name| key.is_str(name)))
+    matches!(
+        key.raw(),
+        r#""input""# | r#""input_schema""# | r#""parameters""# | r#""parametersJsonSchema""# | r#""args""#
+    ) || (key.is_escaped() && ORDERED.iter().any(|name| key.is_str(name)))
 }
 
 /// Where a member stands in the standard spelling: in the order in which common clients write them, so that
@@ -365,6 +367,6 @@ fn find_backslash(bytes: &[u8]) -> Option<usize> {
 /// The member that holds a marker.
 pub(crate) const MARKER: &str = "cache_control";
 
-const ORDERED: [&str; 3] = ["input", "input_schema", "parameters"];
+const ORDERED: [&str; 5] = ["input", "input_schema", "parameters", "parametersJsonSchema", "args"];
 
 const ONES: u64 = 0x0101_0101_0101_0101;

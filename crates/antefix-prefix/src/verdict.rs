@@ -9,6 +9,7 @@
 //! the last marker is no break, since nothing was kept there. Usage overrules both: what was read again in full was
 //! not lost. And where nothing is known, it says so ([`Kind::Unexplained`]).
 
+mod bloat;
 mod compare;
 mod evidence;
 mod judge;
@@ -25,13 +26,14 @@ mod system;
 mod time;
 mod tools;
 
+pub use bloat::bloat;
 pub use evidence::{Evidence, Value};
 pub use judge::{Verdict, judge, judge_alone};
 pub use kinds::{Kind, Row, Segment, breaks_table};
 pub use layout::positions_since_last_entry;
-pub use lineage::{Lineage, lineages};
+pub use lineage::{Lineage, lineages, opening};
 pub use observation::{Millis, Observation};
-pub use prompt::{Dialect, Item, Path, Prompt};
+pub use prompt::{Dialect, Effect, Item, Path, Prompt};
 pub use recognise::{Source, Volatile, recognise};
 pub use series::series;
 

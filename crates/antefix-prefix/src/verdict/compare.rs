@@ -59,7 +59,14 @@ pub(super) fn items(old: &Item<'_>, new: &Item<'_>) -> Option<Spot> {
         return None;
     }
     if old.identity() != new.identity() {
-        return Some(Spot::of(new.path.to_string(), Found::between(Change::Replaced, old.node, new.node)));
+        let path = match (old.path.member(), new.path.member()) {
+            (left, right) if left == right => new.path,
+            // One of the two is an entry as a whole, the other stands inside its entry.
+            ("", _) | (_, "") => new.path.whole(),
+            // Members of one message: this one is gone.
+            _ => return Some(Spot::removed(old)),
+        };
+        return Some(Spot::of(path.to_string(), Found::between(Change::Replaced, old.node, new.node)));
     }
     let found = if old.node.kind() == new.node.kind() {
         walk(old.node, new.node, false)

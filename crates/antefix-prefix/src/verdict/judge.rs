@@ -4,7 +4,7 @@ use antefix_models::{Retention, Tokens, Ttl};
 use antefix_wire::anthropic::{BlockKind, Role};
 
 use super::messages::{Said, messages};
-use super::time::{Loss, expired, is_warm, loss, overlap};
+use super::time::{Loss, expired, is_warm, left_the_head, loss, may_be_gone, overlap};
 use super::{Confidence, Dialect, Finding, Kind, Observation, Party, Prompt, Segment, Severity, Value};
 use super::{layout, parameters, system, tools};
 use crate::position::Section;
@@ -24,6 +24,8 @@ pub struct Verdict {
     pub breaks: Vec<Finding>,
     /// Losses and faults without a difference of content.
     pub faults: Vec<Finding>,
+    /// What was meant to be: a rewind, a fork. No break.
+    pub planned: Vec<Finding>,
     /// What is worth knowing and was no break.
     pub notes: Vec<String>,
 }
@@ -43,7 +45,10 @@ pub fn judge(earlier: &Observation<'_>, later: &Observation<'_>) -> Verdict {
         return case.verdict;
     }
     match differences(old, new) {
-        Compared::Branches => case.verdict.notes.push("the later request branches off: no break".to_owned()),
+        Compared::Branches(branch) => {
+            let finding = case.branch(branch);
+            case.verdict.planned.push(finding);
+        }
         Compared::Differs(drafts) => case.differs(drafts),
         Compared::Extends => {}
     }
@@ -59,17 +64,15 @@ pub fn judge_alone(observation: &Observation<'_>) -> Vec<Finding> {
 
 enum Compared {
     Extends,
-    Branches,
+    Branches(Draft),
     Differs(Vec<Draft>),
 }
 
 /// All differences between two requests in reading order.
 fn differences(old: &Prompt<'_>, new: &Prompt<'_>) -> Compared {
     let (tool_count, system_count) = (old.tools.len(), old.system.len());
-    let (tools_at, system_at) = match old.dialect {
-        Dialect::OpenAiResponses => (system_count, 0),
-        Dialect::Anthropic | Dialect::OpenAiChat => (0, tool_count),
-    };
+    let (tools_at, system_at) =
+        if old.dialect.reads_system_first() { (system_count, 0) } else { (0, tool_count) };
     let head = tool_count + system_count;
     let shift = |drafts: Vec<Draft>, by: usize| {
         drafts.into_iter().map(move |draft| Draft { position: draft.position + by, ..draft })
@@ -78,16 +81,17 @@ fn differences(old: &Prompt<'_>, new: &Prompt<'_>) -> Compared {
     drafts.extend(shift(tools::tools(old, new), tools_at));
     drafts.extend(shift(system::system(old, new), system_at));
     drafts.extend(parameters::late(old, new, head));
-    let said = messages(old, new);
-    let branches = matches!(said, Said::Branches);
-    if let Said::Differs(found) = said {
-        drafts.extend(shift(found, head));
+    let mut branch = None;
+    match messages(old, new) {
+        Said::Extends => {}
+        Said::Branches(found) => branch = shift(vec![found], head).next(),
+        Said::Differs(found) => drafts.extend(shift(found, head)),
     }
     drafts.sort_by_key(|draft| draft.position);
-    match (drafts.is_empty(), branches) {
-        (true, true) => Compared::Branches,
-        (true, false) => Compared::Extends,
-        (false, _) => Compared::Differs(merge(drafts)),
+    match branch {
+        Some(branch) if drafts.is_empty() => Compared::Branches(branch),
+        None if drafts.is_empty() => Compared::Extends,
+        _ => Compared::Differs(merge(drafts)),
     }
 }
 
@@ -119,6 +123,24 @@ struct Case<'o, 'a> {
 }
 
 impl Case<'_, '_> {
+    /// Names a branch; what it lost is what both requests share and was not read.
+    fn branch(&self, branch: Draft) -> Finding {
+        let apart = |left: &Option<String>, right: &Option<String>| matches!((left, right), (Some(left), Some(right)) if left != right);
+        let (earlier, later) = (self.earlier, self.later);
+        let is_fork = apart(&earlier.session, &later.session) || apart(&earlier.agent, &later.agent);
+        let mut finding = branch.finding;
+        if is_fork {
+            finding = Finding { path: finding.path, ..Finding::new(Kind::Fork, "") };
+        }
+        let (before, all) = (self.old.bytes_before(branch.position), self.old.bytes_before(usize::MAX));
+        if let (Some(cached), Some(usage)) = (earlier.cached(), later.usage) {
+            let shared = u128::from(cached.0) * u128::from(before) / u128::from(all.max(1));
+            let shared = Tokens(u64::try_from(shared).unwrap_or(u64::MAX));
+            finding.rewritten = Some(shared - usage.read.min(shared));
+        }
+        finding
+    }
+
     fn differs(&mut self, drafts: Vec<Draft>) {
         if let [draft] = drafts.as_slice()
             && draft.finding.kind.row().segment == Segment::Messages
@@ -239,7 +261,7 @@ impl Case<'_, '_> {
         let (old, new) = (self.earlier.client?, self.later.client?);
         let drafts = match differences(old, new) {
             Compared::Differs(drafts) => drafts.iter().map(|draft| draft.finding.kind).collect(),
-            Compared::Extends | Compared::Branches => Vec::new(),
+            Compared::Extends | Compared::Branches(_) => Vec::new(),
         };
         let mid = new.turns.iter().filter(|turn| turn.role == Role::System).flat_map(|turn| &turn.items);
         let notes = mid.filter_map(|item| item.text().map(|text| text.trim().to_owned())).collect();
@@ -292,9 +314,7 @@ impl Case<'_, '_> {
         if let Some(finding) = self.downgraded() {
             self.verdict.faults.push(finding);
         }
-        if !self.verdict.breaks.is_empty()
-            || self.verdict.notes.iter().any(|note| note.contains("branches off"))
-        {
+        if !self.verdict.breaks.is_empty() || !self.verdict.planned.is_empty() {
             return;
         }
         let lost = match self.loss {
@@ -333,7 +353,9 @@ impl Case<'_, '_> {
             return Vec::new();
         }
         if lost && let Some(ttl) = expired(self.earlier, self.later) {
-            let mut finding = Finding::new(Kind::TtlExpired, "");
+            let kind =
+                if left_the_head(self.earlier, self.later) { Kind::TtlMixed } else { Kind::TtlExpired };
+            let mut finding = Finding::new(kind, "");
             finding.root_cause = format!("ttl_expired_{ttl}");
             return vec![finding];
         }
@@ -353,7 +375,12 @@ impl Case<'_, '_> {
             return Vec::new();
         }
         if self.forgets_thinking() {
-            return vec![Finding::new(Kind::ThinkingRetention, "")];
+            let is_chat = self.old.dialect == Dialect::OpenAiChat;
+            let kind = if is_chat { Kind::TemplateRewrites } else { Kind::ThinkingRetention };
+            return vec![Finding { confidence: Confidence::Suspected, ..Finding::new(kind, "") }];
+        }
+        if may_be_gone(self.earlier, self.later) {
+            return vec![Finding { confidence: Confidence::Suspected, ..Finding::new(Kind::TtlExpired, "") }];
         }
         let mut finding = Finding::new(Kind::ProviderSuspected, "");
         finding.confidence = Confidence::Suspected;

@@ -19,7 +19,22 @@ pub(super) fn alone(observation: &Observation<'_>) -> Vec<Finding> {
         found.extend(order(prompt));
     }
     found.extend(nothing_cached(observation, prompt));
+    found.extend(beta_dropped(observation));
     found
+}
+
+/// A beta feature that the client asked for and that did not go upstream.
+fn beta_dropped(observation: &Observation<'_>) -> Option<Finding> {
+    let asked = observation.client_betas.as_ref()?;
+    let list = |text: &str| text.split(',').map(|one| one.trim().to_owned()).collect::<Vec<_>>();
+    let sent = observation.betas.as_deref().map(list).unwrap_or_default();
+    let dropped: Vec<_> =
+        list(asked).into_iter().filter(|one| !one.is_empty() && !sent.contains(one)).collect();
+    (!dropped.is_empty()).then(|| {
+        let mut finding = Finding { confidence: Confidence::Certain, ..Finding::new(Kind::BetaDropped, "") };
+        finding.evidence.note("dropped", dropped);
+        finding
+    })
 }
 
 fn too_many(observation: &Observation<'_>, prompt: &Prompt<'_>) -> Option<Finding> {

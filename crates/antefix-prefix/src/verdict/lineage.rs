@@ -1,8 +1,8 @@
 //! Which request extends which: by what they have in common, never by arrival.
 
 use super::prompt::Item;
-use super::recognise::is_injected;
-use super::{Observation, Prompt};
+use super::recognise::{Source, is_injected, recognise};
+use super::{Finding, Kind, Observation, Prompt};
 
 /// Requests grouped into conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,20 @@ pub fn lineages(observations: &[Observation<'_>]) -> Lineage {
         out.parents.push(parent);
     }
     out
+}
+
+/// Names the start of a conversation: `earlier` is what was sent before it. Where the same session and agent spoke
+/// before, it was cleared; else it is a first request.
+pub fn opening(earlier: &[Observation<'_>], later: &Observation<'_>) -> Finding {
+    let is_same = |one: &&Observation<'_>| {
+        one.session.is_some() && one.session == later.session && one.agent == later.agent
+    };
+    let kind = if earlier.iter().any(|one| is_same(&one)) { Kind::Clear } else { Kind::FirstRequest };
+    let mut finding = Finding::new(kind, "");
+    if let Some(usage) = later.usage {
+        finding.evidence.note("written", (usage.write_5m + usage.write_1h).0).note("read", usage.read.0);
+    }
+    finding
 }
 
 fn parent(
@@ -101,8 +115,15 @@ impl Features {
             return false;
         }
         let question = self.asked.last();
+        // Agents that are sent out together are often asked much the same. So first words that differ are those of one
+        // conversation only where a clock or a counter changed them, or most of what follows is the same too.
+        let alike = |question: &str, other: &str| {
+            is_like(question, other)
+                && (recognise(question, other).is_some_and(|found| found.source <= Source::Nonce)
+                    || (!later.is_opening && shared * 2 > self.said.len()))
+        };
         let asks_the_same = question.is_some_and(|question| {
-            later.asked.contains(question) || later.asked.last().is_some_and(|other| is_like(question, other))
+            later.asked.contains(question) || later.asked.last().is_some_and(|other| alike(question, other))
         });
         let extends = common == self.said.len() && common > 0;
         let holds_question = self.asked.is_empty() && shared > 0;

@@ -2,6 +2,8 @@
 
 mod block;
 
+pub(super) use block::result_text;
+
 use antefix_wire::anthropic::{BlockKind, Role};
 
 use super::compare;
@@ -15,7 +17,7 @@ pub(super) enum Said {
     /// It starts with all of it, or is what is in front of its end.
     Extends,
     /// It leaves it where a user speaks anew: a rewind, a fork, a side call.
-    Branches,
+    Branches(Draft),
     /// It was changed.
     Differs(Vec<Draft>),
 }
@@ -38,7 +40,8 @@ pub(super) fn messages(earlier: &Prompt<'_>, later: &Prompt<'_>) -> Said {
             break;
         }
         if walk.drafts.is_empty() && walk.is_branch() {
-            return Said::Branches;
+            let finding = Finding::new(Kind::Rewind, new.path.whole().to_string());
+            return Said::Branches(Draft { finding, position: walk.position() });
         }
         if !walk.step(old, new) {
             break;

@@ -39,6 +39,8 @@ pub struct Observation<'a> {
     pub region: Option<String>,
     /// The set of beta features, as sent in a header.
     pub betas: Option<String>,
+    /// The set of beta features that the client asked for, where a gateway stands between.
+    pub client_betas: Option<String>,
     /// A digest of the prompt's prefix that someone else took.
     pub prefix: Option<String>,
     /// The server's reason for a miss, as it names it.
@@ -63,6 +65,7 @@ impl<'a> Observation<'a> {
             provider: None,
             region: None,
             betas: None,
+            client_betas: None,
             prefix: None,
             server_reason: None,
         }
@@ -89,6 +92,18 @@ impl<'a> Observation<'a> {
         self.prompt.is_some_and(|prompt| prompt.dialect.is_implicit())
     }
 
+    /// Whether it asked for entries of one hour and of five minutes.
+    pub(super) fn asks_for_both(&self) -> bool {
+        use antefix_wire::anthropic::Ttl as Wire;
+        let by_usage = self.usage.is_some_and(|usage| !usage.write_5m.is_zero() && !usage.write_1h.is_zero());
+        let by_markers = self.prompt.is_some_and(|prompt| {
+            let asks =
+                |ttl| prompt.automatic == Some(ttl) || prompt.items().any(|item| item.marker == Some(ttl));
+            asks(Wire::FiveMinutes) && asks(Wire::OneHour)
+        });
+        by_usage || by_markers
+    }
+
     /// How long what this request wrote or read lives; `None` where the provider promises nothing.
     pub(super) fn lifetime(&self) -> Option<Ttl> {
         if self.ttl.is_some() {
@@ -100,6 +115,9 @@ impl<'a> Observation<'a> {
         let written = self.usage.map(|usage| (usage.write_5m.is_zero(), usage.write_1h.is_zero()));
         match written {
             Some((false, true)) => return Some(Ttl::FiveMinutes),
+            // What lives short stands behind what lives long, so that it is the end that counts; where the markers
+            // are known, they say more, since servers write results of their own tools for five minutes.
+            Some((false, false)) if self.prompt.is_none() => return Some(Ttl::FiveMinutes),
             Some((true, false)) => return Some(Ttl::OneHour),
             _ => {}
         }

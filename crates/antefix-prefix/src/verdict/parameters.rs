@@ -5,18 +5,18 @@ use std::borrow::Cow;
 use antefix_wire::json::{Kind as Json, Node};
 
 use super::judge::Draft;
-use super::prompt::Prompt;
+use super::prompt::{Prompt, Setting};
 use super::{Finding, Kind, Observation};
 use crate::difference::walk::walk;
 
 /// Differences of the settings that stand in front of the whole prompt.
 pub(super) fn early(earlier: &Prompt<'_>, later: &Prompt<'_>) -> Vec<Draft> {
-    differences(earlier, later, earlier.dialect.parameters(), 0)
+    differences(earlier, later, |setting| !setting.is_late, 0)
 }
 
 /// Differences of the settings that count for the messages only; `head` is where those start.
 pub(super) fn late(earlier: &Prompt<'_>, later: &Prompt<'_>, head: usize) -> Vec<Draft> {
-    differences(earlier, later, earlier.dialect.late_parameters(), head)
+    differences(earlier, later, |setting| setting.is_late, head)
 }
 
 /// Differences beside the body: account, provider, region, beta features.
@@ -41,10 +41,12 @@ pub(super) fn routing(earlier: &Observation<'_>, later: &Observation<'_>) -> Vec
 fn differences(
     earlier: &Prompt<'_>,
     later: &Prompt<'_>,
-    table: &[(&'static str, Kind)],
+    wanted: fn(&Setting) -> bool,
     position: usize,
 ) -> Vec<Draft> {
-    let found = table.iter().filter_map(|(pointer, kind)| {
+    let settings = earlier.dialect.settings().iter().filter(|setting| wanted(setting));
+    let found = settings.filter_map(|setting| {
+        let (pointer, kind) = (setting.pointer, &setting.kind?);
         let (left, right) = (earlier.root.pointer(pointer), later.root.pointer(pointer));
         let (old, new) = (meaning(left, *kind), meaning(right, *kind));
         if old == new {

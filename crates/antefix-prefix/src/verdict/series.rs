@@ -4,7 +4,7 @@ use antefix_models::Tokens;
 
 use super::judge::server_says;
 use super::parameters::routing;
-use super::time::{Loss, expired, loss, overlap};
+use super::time::{Loss, expired, left_the_head, loss, overlap};
 use super::{Confidence, Finding, Kind, Observation, Party, Severity, Value};
 
 /// Judges the usages of a conversation in order; each finding with the two requests it is between.
@@ -108,7 +108,8 @@ fn drop_between(
 
 fn cause(earlier: &Observation<'_>, later: &Observation<'_>) -> Finding {
     if let Some(ttl) = expired(earlier, later) {
-        let mut finding = Finding::new(Kind::TtlExpired, "");
+        let kind = if left_the_head(earlier, later) { Kind::TtlMixed } else { Kind::TtlExpired };
+        let mut finding = Finding::new(kind, "");
         finding.root_cause = format!("ttl_expired_{ttl}");
         return finding;
     }

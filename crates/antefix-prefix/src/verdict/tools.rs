@@ -131,7 +131,9 @@ fn kind_of(spot: &Spot) -> Kind {
     match (spot.change, member) {
         (Change::KeyOrder, _) => Kind::ToolsKeyOrder,
         (_, "description") => Kind::ToolsDescription,
-        (_, "input_schema" | "parameters") => Kind::ToolsSchema,
+        (_, "input_schema" | "parameters" | "parametersJsonSchema" | "parameters_json_schema") => {
+            Kind::ToolsSchema
+        }
         (_, "defer_loading") => Kind::ToolsDefer,
         _ => Kind::ToolsChanged,
     }

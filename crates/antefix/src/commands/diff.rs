@@ -16,7 +16,8 @@ use crate::failure::Failure;
 use crate::out::say;
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
 
-use parameters::{Effect, Parameter};
+use antefix_prefix::verdict::Effect;
+use parameters::Parameter;
 
 type Markers = Vec<(String, &'static str)>;
 
@@ -31,7 +32,7 @@ pub fn diff(args: &DiffArgs, environment: &Environment) -> Result<ExitCode, Fail
     } else {
         print(found.as_ref(), environment.colour && std::io::stdout().is_terminal());
         for parameter in &parameters {
-            say!("/{}: {}", parameter.name, parameter.effect.words());
+            say!("/{}: {}", parameter.name, parameters::words(parameter.effect));
         }
         if markers.0 != markers.1 {
             say!("markers: {} -> {}", shown(&markers.0), shown(&markers.1));
@@ -113,7 +114,7 @@ fn json(found: Option<&Difference>, changed: &[Parameter], markers: &(Markers, M
     object.boolean("same_bytes", found.is_none());
     let rows = changed.iter().map(|parameter| {
         let mut row = Object::new();
-        row.text("path", &format!("/{}", parameter.name)).text("effect", parameter.effect.word());
+        row.text("path", &format!("/{}", parameter.name)).text("effect", parameters::word(parameter.effect));
         row.close()
     });
     object.raw("parameters", &array(rows));

@@ -151,7 +151,7 @@ fn kind_of(old: &Item<'_>, new: &Item<'_>, spot: &Spot) -> Kind {
     if is(old, BlockKind::Image) {
         return Kind::ImageReplaced;
     }
-    if old.is_thinking() {
+    if old.is_thinking() || SIGNATURES.iter().any(|member| spot.inside == *member) {
         return Kind::ThinkingDropped;
     }
     if is(old, BlockKind::ToolResult) && is(new, BlockKind::ToolResult) {
@@ -183,11 +183,11 @@ fn kind_of(old: &Item<'_>, new: &Item<'_>, spot: &Spot) -> Kind {
 /// What happened to a tool's result.
 fn result_kind(old: &Item<'_>, new: &Item<'_>) -> Kind {
     let images = |item: &Item<'_>| {
-        content(item)
-            .into_iter()
-            .flat_map(Node::items)
-            .filter(|part| part.get("type").is_some_and(|name| name.is_str("image")))
-            .count()
+        let parts = content(item).into_iter().flat_map(Node::items);
+        let is_image = |part: &Node<'_>| {
+            part.get("type").is_some_and(|name| IMAGES.iter().any(|image| name.is_str(image)))
+        };
+        parts.filter(is_image).count()
     };
     let (before, after) = (result_text(old), result_text(new));
     if images(old) > images(new) && squash(&after).contains(&squash(&before)) {
@@ -223,16 +223,21 @@ fn is_placeholder(text: &str) -> bool {
 }
 
 fn content<'a>(item: &Item<'a>) -> Option<Node<'a>> {
-    item.node.get("content").or_else(|| item.node.get("output"))
+    item.node
+        .get("content")
+        .or_else(|| item.node.get("output"))
+        .or_else(|| antefix_wire::gemini::response(item.node))
 }
 
-/// The text of a tool's result.
-fn result_text(item: &Item<'_>) -> String {
+/// The text of a tool's result; empty for any other item.
+pub(in crate::verdict) fn result_text(item: &Item<'_>) -> String {
     let Some(content) = content(item) else {
         return String::new();
     };
     match content.kind() {
         Json::String => content.str().unwrap_or_default().into_owned(),
+        // A function's response is an object of the client's own making.
+        Json::Object => content.members().filter_map(|(_, value)| value.str()).collect(),
         _ => content.items().filter_map(|part| part.get("text").and_then(Node::str)).collect(),
     }
 }
@@ -250,6 +255,12 @@ fn missing<'i, 'a>(one: &'i [Item<'a>], other: &[Item<'a>]) -> Vec<&'i Item<'a>>
     }
     out
 }
+
+/// Members of a call or a text that carry the model's thinking in a sealed form.
+const SIGNATURES: [&str; 3] = ["/thoughtSignature", "/thought_signature", "/signature"];
+
+/// The types of an image inside a tool's result.
+const IMAGES: [&str; 3] = ["image", "input_image", "image_url"];
 
 fn first_difference(old: &Turn<'_>, new: &Turn<'_>) -> usize {
     let equal = old.items.iter().zip(&new.items).take_while(|(left, right)| left.same(right));

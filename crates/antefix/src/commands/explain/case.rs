@@ -79,9 +79,15 @@ fn hints(known: &mut Known, input: Node<'_>, index: usize) {
     hints.account = hint(&["accounts", "account_ids", "api_keys"]);
     hints.provider = hint(&["providers", "upstreams"]);
     hints.region = hint(&["regions"]);
-    hints.betas = hint(&["betas"]);
+    hints.betas = hint(&["betas"]).or_else(|| header(input, "headers", index));
+    hints.client_betas = hint(&["client_betas"]).or_else(|| header(input, "client_headers", index));
     hints.prefix = hint(&["prefix_hashes"]);
     hints.server_reason = at(input, "diagnostics", index).and_then(server_reason);
+}
+
+/// The beta features named in the headers of a request.
+fn header(input: Node<'_>, key: &str, index: usize) -> Option<String> {
+    text(at(input, key, index)?.get("anthropic-beta"))
 }
 
 /// The reason a server gives, of either vendor's shape.

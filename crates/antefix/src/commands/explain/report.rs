@@ -3,8 +3,8 @@
 use antefix_ledger::{Entry, Row, Totals, dedupe, rewritten_counts, waste};
 use antefix_models::{Modifiers, Money, price};
 use antefix_prefix::verdict::{
-    Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, judge, judge_alone, lineages,
-    series,
+    Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, judge, judge_alone,
+    lineages, opening, series,
 };
 use antefix_wire::json::Body;
 
@@ -91,6 +91,7 @@ fn observe<'a>(
         provider: hints.provider.clone(),
         region: hints.region.clone(),
         betas: hints.betas.clone(),
+        client_betas: hints.client_betas.clone(),
         prefix: hints.prefix.clone(),
         server_reason: hints.server_reason.clone(),
         ..Observation::new(known.rules.clone())
@@ -117,8 +118,27 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
         let between = (parent, index);
         report.breaks.extend(verdict.breaks.into_iter().map(|finding| priced(source, between, finding)));
         report.faults.extend(verdict.faults.into_iter().map(|finding| priced(source, between, finding)));
-        let notes = verdict.notes.into_iter().map(|note| format!("requests {parent} → {index}: {note}"));
-        report.notes.extend(notes);
+        let planned = verdict.planned.iter().map(|finding| {
+            let (kind, path) = (finding.kind.row(), &finding.path);
+            format!("{} at {path}: {}", kind.id, kind.sentence)
+        });
+        let notes = planned.chain(verdict.notes.iter().cloned());
+        report.notes.extend(notes.map(|note| format!("requests {parent} → {index}: {note}")));
+    }
+    whole_conversations(source, observations, report);
+}
+
+/// What is said of a conversation as a whole: how it began, if it is not the only one, and what it repeats.
+fn whole_conversations(source: &Source, observations: &[Observation<'_>], report: &mut Report) {
+    for (at, group) in report.lineages.iter().enumerate() {
+        let (Some(first), Some(last)) = (group.first().copied(), group.last().copied()) else { continue };
+        let earlier = observations.get(..first).unwrap_or_default();
+        if let Some(later) = observations.get(first).filter(|_| at > 0) {
+            let row = opening(earlier, later).kind.row();
+            report.notes.push(format!("request {first}: {}: {}", row.id, row.sentence));
+        }
+        let repeated = observations.get(last).and_then(|one| one.prompt).and_then(bloat);
+        report.faults.extend(repeated.map(|finding| priced(source, (last, last), finding)));
     }
 }
 

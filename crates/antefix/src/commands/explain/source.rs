@@ -54,6 +54,7 @@ pub struct Hints {
     pub provider: Option<String>,
     pub region: Option<String>,
     pub betas: Option<String>,
+    pub client_betas: Option<String>,
     pub prefix: Option<String>,
     pub server_reason: Option<String>,
 }
