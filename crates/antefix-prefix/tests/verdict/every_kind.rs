@@ -5,8 +5,10 @@ use std::path::Path;
 use antefix_prefix::verdict::Kind;
 use antefix_wire::json::Body;
 
-use crate::conversations::{BREAKS, Dice, Request};
+use crate::conversations::BREAKS;
+use crate::dice::Dice;
 use crate::kinds::ROWS;
+use crate::request::{DIALECTS, Request};
 
 /// A row of the table of kinds stays only with a case that expects it: here, among the made conversations, or in
 /// the case files.
@@ -16,7 +18,7 @@ fn every_kind_has_a_case() {
     for (_, change) in BREAKS {
         let made = (0..100).find_map(|seed| {
             let mut dice = Dice::new(seed);
-            let mut request = Request::random(&mut dice);
+            let mut request = Request::random(DIALECTS[seed as usize % 4], &mut dice);
             change(&mut request, &mut dice)
         });
         expected.extend(made.map(|(kind, _)| kind.id().to_owned()));

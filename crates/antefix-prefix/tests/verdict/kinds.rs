@@ -3,7 +3,7 @@
 
 use antefix_models::{Counts, Platform, Tokens, rules};
 use antefix_prefix::verdict::{
-    Finding, Kind, Millis, Observation, Party, Prompt, Severity, judge, judge_alone, series,
+    Finding, Kind, Millis, Observation, Party, Prompt, Severity, bloat, judge, judge_alone, opening, series,
 };
 use antefix_wire::json::Body;
 
@@ -39,9 +39,13 @@ pub enum Seen {
     Alone(fn() -> Sent),
     /// Two answers' usages without bodies.
     Usage(fn() -> [Sent; 2]),
+    /// A conversation that starts behind another request.
+    Opens(fn() -> [Sent; 2]),
+    /// One conversation as a whole.
+    Whole(fn() -> Sent),
 }
 
-use Seen::{Alone, Pair, Usage};
+use Seen::{Alone, Opens, Pair, Usage, Whole};
 
 pub type Row = (Seen, Kind, &'static str, Party, Severity);
 
@@ -234,6 +238,129 @@ pub const ROWS: &[Row] = &[
         Severity::Fault,
     ),
     (
+        Pair(|| [sent(ASKED), sent(&with_messages(REWOUND))]),
+        Kind::Rewind,
+        "/messages/1",
+        Party::User,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| {
+            let [earlier, later] = [sent(ASKED), sent(&with_messages(REWOUND))];
+            [in_session("one", earlier), in_session("two", later)]
+        }),
+        Kind::Fork,
+        "/messages/1",
+        Party::User,
+        Severity::Expected,
+    ),
+    (
+        Opens(|| [in_session("one", sent(ASKED)), in_session("two", sent(ASKED))]),
+        Kind::FirstRequest,
+        "",
+        Party::User,
+        Severity::Expected,
+    ),
+    (
+        Opens(|| [in_session("one", sent(ASKED)), in_session("one", sent(&with_messages(REWOUND)))]),
+        Kind::Clear,
+        "",
+        Party::User,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| {
+            let [earlier, later] = [sent(ASKED), sent(&grown())];
+            [
+                Sent {
+                    usage: Some(tokens(9, [0, 1000, 8000])),
+                    set: |one| one.started_at = Some(Millis(0)),
+                    ..earlier
+                },
+                Sent {
+                    usage: Some(tokens(9, [8000, 1500, 0])),
+                    set: |one| one.started_at = Some(Millis(300_000)),
+                    ..later
+                },
+            ]
+        }),
+        Kind::TtlMixed,
+        "",
+        Party::Time,
+        Severity::Expected,
+    ),
+    (
+        Usage(|| {
+            let [earlier, later] = billed(tokens(9, [0, 1000, 8000]), tokens(9, [8000, 1500, 0]));
+            [
+                Sent { set: |one| one.started_at = Some(Millis(0)), ..earlier },
+                Sent { set: |one| one.started_at = Some(Millis(3_599_999)), ..later },
+            ]
+        }),
+        Kind::TtlMixed,
+        "",
+        Party::Time,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| {
+            let known: fn(&mut Observation<'_>) = |one| one.rules = rules(Platform::Compatible, "tide-chat");
+            let one = Sent { usage: Some(tokens(9000, [0, 0, 0])), set: known, ..sent(CHAT) };
+            let more = format!("{},{CHAT_MORE}]}}", CHAT.strip_suffix("]}").unwrap());
+            [one, Sent { usage: Some(tokens(7000, [3000, 0, 0])), set: known, ..sent(&more) }]
+        }),
+        Kind::TemplateRewrites,
+        "",
+        Party::Provider,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| {
+            let one = Sent {
+                usage: Some(tokens(9000, [0, 0, 0])),
+                set: |one| one.started_at = Some(Millis(0)),
+                ..sent(RESPONSES)
+            };
+            let more = RESPONSES.replace("}]}", r#"},{"role":"user","content":"And tonight?"}]}"#);
+            [
+                one,
+                Sent {
+                    usage: Some(tokens(9100, [0, 0, 0])),
+                    set: |one| one.started_at = Some(Millis(300_000)),
+                    ..sent(&more)
+                },
+            ]
+        }),
+        Kind::TtlExpired,
+        "",
+        Party::Time,
+        Severity::Expected,
+    ),
+    (
+        Alone(|| Sent {
+            set: |one| {
+                one.client_betas = Some("tides-2031-01-01, moons-2031-02-02".into());
+                one.betas = Some("moons-2031-02-02".into());
+            },
+            ..sent(ASKED)
+        }),
+        Kind::BetaDropped,
+        "",
+        Party::Gateway,
+        Severity::Fault,
+    ),
+    (
+        Whole(|| {
+            let log = "The water stood at two metres. ".repeat(200);
+            let said = format!(r#"{{"role":"user","content":[{{"type":"text","text":"{log}"}}]}}"#);
+            sent(&with_messages(&format!("[{said},{said},{said}]")))
+        }),
+        Kind::Bloat,
+        "/messages/1/content/0",
+        Party::Agent,
+        Severity::Info,
+    ),
+    (
         Usage(|| billed(tokens(9, [0, 9000, 0]), tokens(9, [0, 9500, 0]))),
         Kind::Unexplained,
         "",
@@ -282,6 +409,17 @@ pub const ROWS: &[Row] = &[
     ),
 ];
 
+const REWOUND: &str = r#"[{"role":"user","content":[{"type":"text","text":"She was launched on 2031-02-11."}]},
+{"role":"user","content":[{"type":"text","text":"Name her crew.","cache_control":{"type":"ephemeral"}}]}]"#;
+
+const CHAT: &str = r#"{"model":"tide-chat","messages":[{"role":"system","content":"Keep the harbour's log."},
+{"role":"user","content":"How high is the water?"},
+{"role":"assistant","reasoning_content":"Two, I think.","content":"Two metres."},
+{"role":"user","content":"And tonight?"}]}"#;
+
+const CHAT_MORE: &str =
+    r#"{"role":"assistant","content":"Three."},{"role":"user","content":"Thanks. And at dawn?"}"#;
+
 const HOUR: &str = r#""cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 
 const SUMMED_UP: &str = r#"[{"role":"user","content":[{"type":"text",
@@ -297,6 +435,14 @@ const NOT_REMINDED: &str = r#"[{"role":"user","content":[{"type":"text","text":"
 
 fn sent(body: &str) -> Sent {
     Sent { body: body.into(), client: String::new(), usage: None, set: |_| {} }
+}
+
+fn in_session(name: &'static str, sent: Sent) -> Sent {
+    let set: fn(&mut Observation<'_>) = match name {
+        "one" => |one| one.session = Some("one".into()),
+        _ => |one| one.session = Some("two".into()),
+    };
+    Sent { set, ..sent }
 }
 
 fn replaced(text: &str, piece: &str, other: &str) -> String {
@@ -373,9 +519,11 @@ fn findings(seen: &Seen) -> Vec<Finding> {
     match seen {
         Pair(made) => found(&made(), |both| {
             let verdict = judge(&both[0], &both[1]);
-            verdict.breaks.into_iter().chain(verdict.faults).collect()
+            verdict.breaks.into_iter().chain(verdict.faults).chain(verdict.planned).collect()
         }),
         Alone(made) => found(&[made()], |one| judge_alone(&one[0])),
+        Opens(made) => found(&made(), |both| vec![opening(&both[..1], &both[1])]),
+        Whole(made) => found(&[made()], |one| one[0].prompt.and_then(bloat).into_iter().collect()),
         Usage(made) => found(&made(), |both| series(both).into_iter().map(|(_, finding)| finding).collect()),
     }
 }
