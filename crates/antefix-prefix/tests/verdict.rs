@@ -133,6 +133,7 @@ fn what_only_extends_is_no_break() {
 }
 
 /// Rounds of a test; `ANTEFIX_VERDICT_ROUNDS` multiplies them.
+#[allow(clippy::disallowed_methods, reason = "a long run is asked for by the environment, in tests only")]
 fn rounds(usual: u64) -> u64 {
     let times = std::env::var("ANTEFIX_VERDICT_ROUNDS").ok().and_then(|text| text.parse().ok());
     usual * times.unwrap_or(1)

@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn stream(events: &[&str]) -> String {
-        events.iter().map(|event| format!("event: x\ndata: {event}\n\n")).collect()
+        events.iter().flat_map(|event| ["event: x\ndata: ", event, "\n\n"]).collect()
     }
 
     #[test]

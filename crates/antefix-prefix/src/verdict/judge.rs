@@ -1,6 +1,6 @@
 //! The verdict on a request and the one it should extend.
 
-use antefix_models::{Retention, Tokens, Ttl};
+use antefix_models::{Retention, Rewrite, Tokens, Ttl};
 use antefix_wire::anthropic::{BlockKind, Role};
 
 use super::messages::{Said, messages};
@@ -374,6 +374,9 @@ impl Case<'_, '_> {
         if !lost {
             return Vec::new();
         }
+        if let Some(finding) = self.template_rewrites() {
+            return vec![finding];
+        }
         if self.forgets_thinking() {
             let is_chat = self.old.dialect == Dialect::OpenAiChat;
             let kind = if is_chat { Kind::TemplateRewrites } else { Kind::ThinkingRetention };
@@ -388,11 +391,39 @@ impl Case<'_, '_> {
         vec![finding]
     }
 
+    /// What the model's chat template renders anew between the two, where the rules know it.
+    fn template_rewrites(&self) -> Option<Finding> {
+        let template = &self.later.rules.template;
+        let speaks = self.user_speaks();
+        let day = |one: &Observation<'_>| one.started_at.map(|at| at.0.div_euclid(86_400_000));
+        let found =
+            Rewrite::ALL.into_iter().filter(|rewrite| template.does(*rewrite)).find(
+                |rewrite| match rewrite {
+                    Rewrite::ReasoningStripping => {
+                        speaks && self.old.said().any(super::prompt::Item::is_thinking)
+                    }
+                    Rewrite::ToolsLate => speaks && !self.old.tools.is_empty(),
+                    Rewrite::Dated => {
+                        matches!((day(self.earlier), day(self.later)), (Some(old), Some(new)) if old != new)
+                    }
+                },
+            )?;
+        let mut finding = Finding::new(Kind::TemplateRewrites, "");
+        if !template.certain {
+            finding.confidence = Confidence::Suspected;
+        }
+        finding.evidence.note("template", found.name()).note("template_source", template.source);
+        Some(finding)
+    }
+
+    fn user_speaks(&self) -> bool {
+        let new = self.new.turns.iter().skip(self.old.turns.len());
+        new.filter(|turn| turn.role == Role::User)
+            .any(|turn| turn.items.iter().any(|item| item.is(BlockKind::Text)))
+    }
+
     fn forgets_thinking(&self) -> bool {
-        let speaks =
-            self.new.turns.iter().skip(self.old.turns.len()).any(|turn| {
-                turn.role == Role::User && turn.items.iter().any(|item| item.is(BlockKind::Text))
-            });
+        let speaks = self.user_speaks();
         self.later.rules.thinking_retention == Retention::LastTurn
             && speaks
             && self.old.said().any(super::prompt::Item::is_thinking)

@@ -819,14 +819,14 @@ kinds! {
     },
     TemplateRewrites "provider.template_rewrites" {
         segment: Provider, class: Expected, causes: [Provider],
-        pair: "reasoning of earlier turns in a chat, and the user speaks",
+        pair: "a template that drops earlier reasoning, moves the tools or says the date, and a new turn or day",
         usage: "a dip when the user speaks",
-        agent: Some("none: the model's chat template leaves earlier reasoning out"),
+        agent: Some("none: the model's own template; another model, or none of what it rewrites"),
         gateway: None,
         safe: false,
         server: [],
         sources: ["api-docs.deepseek.com/guides/reasoning_model (earlier reasoning is left out)", "qwen.readthedocs.io (chat template: reasoning of earlier turns is left out)"],
-        sentence: "Every byte was sent as before, but the model's chat template leaves earlier reasoning out once the user speaks, so the text behind it was read anew.",
+        sentence: "Every byte was sent as before, but the model's chat template renders something in front of it anew (earlier reasoning, the tools, the date), so what stands behind was computed once more.",
     },
     GatewayRewrite "gateway.rewrite" {
         segment: Gateway, class: Fault, causes: [Gateway],

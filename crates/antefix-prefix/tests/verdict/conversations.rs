@@ -95,9 +95,9 @@ pub const BREAKS: [(&str, Break); 31] = [
         later.system[at].push_str(" Be kind.");
         Some((Kind::SystemChanged, Place::System(at)))
     }),
-    ("a clock ticks", |later, _| system(later, "15:09:20", "15:09:34", Kind::SystemClock)),
-    ("another folder", |later, _| system(later, "/w/one", "/w/two", Kind::SystemEnv)),
-    ("a token per request", |later, _| system(later, "36ee5", "0aaa9", Kind::SystemNonce)),
+    ("a clock ticks", |later, _| Some((Kind::SystemClock, system(later, "15:09:20", "15:09:34")))),
+    ("another folder", |later, _| Some((Kind::SystemEnv, system(later, "/w/one", "/w/two")))),
+    ("a token per request", |later, _| Some((Kind::SystemNonce, system(later, "36ee5", "0aaa9")))),
     ("an old message is reworded", |later, dice| {
         let at = later.old("assistant", dice);
         let index = text_of(&later.messages[at])?;
@@ -203,10 +203,10 @@ fn in_blocks(request: &Request) -> bool {
 }
 
 /// Changes the block of the system prompt that holds what clients put there.
-fn system(later: &mut Request, old: &str, new: &str, kind: Kind) -> Option<(Kind, Place)> {
+fn system(later: &mut Request, old: &str, new: &str) -> Place {
     let last = later.system.len() - 1;
     later.system[last] = later.system[last].replace(old, new);
-    Some((kind, Place::System(last)))
+    Place::System(last)
 }
 
 fn text_of(message: &Message) -> Option<usize> {

@@ -316,6 +316,18 @@ pub const ROWS: &[Row] = &[
     ),
     (
         Pair(|| {
+            let known: fn(&mut Observation<'_>) = |one| one.rules = rules(Platform::Compatible, "Qwen3-8B");
+            let one = Sent { usage: Some(tokens(9000, [0, 0, 0])), set: known, ..sent(CHAT) };
+            let more = format!("{},{CHAT_MORE}]}}", CHAT.strip_suffix("]}").unwrap());
+            [one, Sent { usage: Some(tokens(7000, [3000, 0, 0])), set: known, ..sent(&more) }]
+        }),
+        Kind::TemplateRewrites,
+        "",
+        Party::Provider,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| {
             let one = Sent {
                 usage: Some(tokens(9000, [0, 0, 0])),
                 set: |one| one.started_at = Some(Millis(0)),

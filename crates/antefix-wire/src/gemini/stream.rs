@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn chunks_come_together_wherever_they_are_cut() {
-        let stream: String = CHUNKS.iter().map(|chunk| format!("data: {chunk}\r\n\r\n")).collect();
+        let stream: String = CHUNKS.iter().flat_map(|chunk| ["data: ", chunk, "\r\n\r\n"]).collect();
         let answer = Answer {
             id: Some("r1".into()),
             model: Some("gemini-3.8-flash".into()),
