@@ -1,12 +1,13 @@
 #!/bin/sh
-# The official SDKs complete a streaming tool loop against a running simulator: run.sh BASE_URL
-# The simulator must run with tests/peers/loop.script. Packages are installed beside this file once.
+# The official SDKs complete a streaming tool loop against two running simulators: run.sh MESSAGES_URL CHAT_URL
+# Both must run with tests/peers/loop.script, the second with `--profile vllm --cached-tokens on`. Packages are installed beside this file once.
 set -eu
-if [ $# -ne 1 ]; then
-    echo "usage: run.sh BASE_URL" >&2
+if [ $# -ne 2 ]; then
+    echo "usage: run.sh MESSAGES_URL CHAT_URL" >&2
     exit 2
 fi
-base_url=$1
+messages_url=$1
+chat_url=$2
 cd "$(dirname "$0")"
 # No proxy stands between this machine and itself.
 export NO_PROXY=127.0.0.1,localhost no_proxy=127.0.0.1,localhost
@@ -22,6 +23,8 @@ if ! cmp -s requirements.txt .venv/.installed; then
     cp requirements.txt .venv/.installed
 fi
 
-node sdk.mjs "$base_url"
-.venv/bin/python sdk.py "$base_url"
-echo "2 passed, 0 failed"
+node sdk.mjs "$messages_url"
+.venv/bin/python sdk.py "$messages_url"
+node openai.mjs "$chat_url"
+.venv/bin/python openai_sdk.py "$chat_url"
+echo "4 passed, 0 failed"
