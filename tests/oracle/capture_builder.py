@@ -30,14 +30,14 @@ class Sent:
     body: dict[str, Any] | str
     at: int = 0
     first_byte: int | None = -1  # -1: one millisecond after the start
-    usage: tuple[int, int, int, int] | None = None  # read, write 5m, write 1h, input
+    usage: tuple[int, int, int, int] | dict[str, Any] | None = None  # read, write 5m, write 1h, input; or as it is told
     status: int = 200
     path: str = "/v1/messages?beta=true"
     headers: dict[str, str] = field(default_factory=dict)
 
     def meta(self, n: int) -> dict[str, Any]:
-        usage = None
-        if self.usage:
+        usage = self.usage if isinstance(self.usage, dict) else None
+        if isinstance(self.usage, tuple):
             read, short, long, plain = self.usage
             usage = {
                 "input_tokens": plain,

@@ -5,6 +5,7 @@ A capture directory holds `NNNNNN.body.json` (the body as sent) and `NNNNNN.meta
 
     oracle.py extends  DIR   does each request extend what its lane sent before, as plain text and as bytes?
     oracle.py bill     DIR   do the reported reads and writes agree with a naive model of the prompt cache?
+    oracle.py engine   DIR   the same for a server of Chat Completions: rendered, cut into tokens and cached by our own reading
     oracle.py perfect  DIR   what would the same conversation cost with each position written once?
     oracle.py articles       the arithmetic antefix was asked to explain, as assertions
 
@@ -22,6 +23,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import chat_model
 from articles import articles
 from cache_model import LOOKBACK, Rules, bill, counter
 from captured import BadInput, read_capture
@@ -93,6 +95,19 @@ def report_bill(options: argparse.Namespace) -> Report:
     )
 
 
+def report_engine(options: argparse.Namespace) -> Report:
+    bills = chat_model.bill(options.directory, options.profile, options.template_class, options.capacity, options.slots, options.exact)
+    rows = [(one.n, one.prompt, f"{one.lowest} to {one.highest}", one.told, "; ".join(one.findings) or "ok") for one in bills]
+    bad = sum(bool(one.findings) for one in bills)
+    return Report(
+        ("request", "prompt tokens", "expected read", "told", "findings"),
+        rows,
+        {"requests": [dataclasses.asdict(one) for one in bills]},
+        not bad,
+        f"{bad} of {len(bills)} requests with a finding",
+    )
+
+
 def report_perfect(options: argparse.Namespace) -> Report:
     multiples = (options.write5m, options.write1h, options.read)
     units = any(value is not None for value in multiples)
@@ -156,7 +171,14 @@ def arguments() -> argparse.ArgumentParser:
         three.add_argument(f"--{name}", type=number, help="multiple of the input price (default: $ by model)")
     three.add_argument("--max-ratio", type=number, help="actual / perfect above this is a finding")
     four = commands.add_parser("articles", parents=[common], help="check the articles' arithmetic")
-    for command, report in ((one, report_extends), (two, report_bill), (three, report_perfect), (four, report_articles)):
+    five = commands.add_parser("engine", parents=[common, capture], help="recompute what an engine read")
+    five.add_argument("--profile", choices=chat_model.PROFILES, default="vllm")
+    five.add_argument("--template-class", choices=chat_model.CLASSES, default="append-only")
+    five.add_argument("--capacity", type=int, default=8_192, help="vllm: blocks that are kept")
+    five.add_argument("--slots", type=int, default=4, help="llamacpp: how many there are")
+    five.add_argument("--exact", action="store_true", help="answers came back as they were generated")
+    reports = (report_extends, report_bill, report_perfect, report_articles, report_engine)
+    for command, report in zip((one, two, three, four, five), reports):
         command.set_defaults(report=report)
     return parser
 
