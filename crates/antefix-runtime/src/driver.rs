@@ -4,7 +4,7 @@ mod calls;
 mod gate;
 
 pub use calls::{file_table, source_block};
-pub use gate::{Answer, Choice, Decided, Question};
+pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use std::time::Duration;
 use antefix_session::event::{Command, Event, SessionEvent};
 use antefix_session::machine::{Session, SessionError};
 use antefix_session::record::{AttemptId, EndReason, LaneRecord, Millis};
-use antefix_tools::permission::Policy;
 use antefix_tools::{Cancellation, Context, Executor};
 use antefix_wire::assemble::Delta;
 use bytes::Bytes;
@@ -85,10 +84,11 @@ impl<S: TranscriptStore> Agent<S> {
         Self { session, store, executor, context, provider, longest_retry_wait, gate, answers }
     }
 
-    /// Holds every call to a policy from now on; without one, all calls run. Questions are shown, and their answers
-    /// come through `answers`; without it, or once it is closed, calls that would be asked about do not run.
-    pub fn guard(&mut self, policy: Policy, answers: Option<mpsc::UnboundedReceiver<Answer>>) {
-        self.gate = Some(Arc::new(Gate::new(policy)));
+    /// Holds every call to a policy from now on, which is looked at anew in front of each; without one, all calls run.
+    /// What is decided goes on record. Questions are shown, and their answers come through `answers`; without it, or
+    /// once it is closed, calls that would be asked about do not run.
+    pub fn guard(&mut self, policies: impl Policies, answers: Option<mpsc::UnboundedReceiver<Answer>>) {
+        self.gate = Some(Arc::new(Gate::new(policies)));
         self.answers = answers;
     }
 
@@ -170,6 +170,10 @@ impl<S: TranscriptStore> Agent<S> {
                     }
                     Inbox::Decided(decided) => {
                         show(Shown::Decided(&decided));
+                        Event::Decided(decided.record)
+                    }
+                    Inbox::Notice(text) => {
+                        show(Shown::Event(&SessionEvent::Notice(text)));
                         continue;
                     }
                     Inbox::Event(event) => *event,
@@ -270,7 +274,8 @@ enum Inbox {
     Delta(Delta),
     Progress { call: String, text: String },
     Question { question: Question, reply: oneshot::Sender<Choice> },
-    Decided(Decided),
+    Decided(Box<Decided>),
+    Notice(String),
     Event(Box<Event>),
 }
 

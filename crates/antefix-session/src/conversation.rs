@@ -22,7 +22,8 @@ use antefix_prefix::{
 
 use crate::dialect::Dialect;
 use crate::record::{
-    AttemptId, AttemptRecord, Header, Millis, OutcomeRecord, Planned, RecordId, ResultRecord,
+    AttemptId, AttemptRecord, Header, Millis, OutcomeRecord, PermissionRecord, Planned, RecordId,
+    ResultRecord,
 };
 use compose::Composer;
 
@@ -51,6 +52,8 @@ pub struct Conversation {
     /// Ids of all calls on record, also of those a rewind has left.
     call_ids: BTreeSet<String>,
     attempts: Vec<Attempt>,
+    /// Also of calls that a rewind has left: what the user allowed stays allowed.
+    permissions: Vec<PermissionRecord>,
     /// The record in front of each turn.
     turns: BTreeMap<u64, RecordId>,
     /// The messages of the conversation as it stands, oldest first.
@@ -109,6 +112,7 @@ impl Conversation {
             results: BTreeMap::new(),
             call_ids: BTreeSet::new(),
             attempts: Vec::new(),
+            permissions: Vec::new(),
             turns: BTreeMap::new(),
             path: Vec::new(),
             segments: Vec::new(),
@@ -187,6 +191,11 @@ impl Conversation {
     /// The requests made so far, in order.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// What was decided about calls, in order.
+    pub fn permissions(&self) -> &[PermissionRecord] {
+        &self.permissions
     }
 
     /// The results recorded so far.

@@ -6,7 +6,7 @@ use antefix_wire::assemble::Assembled;
 use bytes::Bytes;
 
 use crate::conversation::{Call, ComposedBody};
-use crate::record::{AttemptId, EndReason, Entry, Millis, Planned};
+use crate::record::{AttemptId, EndReason, Entry, Millis, PermissionRecord, Planned};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub enum Event {
         /// What it returned.
         output: Returned,
     },
+    /// Something was decided about a call that waits.
+    Decided(PermissionRecord),
     /// The user wants the turn to stop.
     Interrupt,
     /// The user wants to go on from in front of this turn.

@@ -124,6 +124,7 @@ impl Session {
                 _ => return Err(SessionError::Unexpected("due")),
             },
             Event::Returned { call, output } => self.returned(&mut step, &call, &output, now)?,
+            Event::Decided(permission) => self.decided(&mut step, permission, now)?,
             Event::Interrupt => self.interrupt(&mut step, now)?,
             Event::Rewind { turn } => self.rewind(&mut step, turn, now)?,
         }

@@ -88,6 +88,8 @@ pub enum Record {
         /// How many they are.
         messages: u64,
     },
+    /// What was decided about a call before it ran.
+    Permission(PermissionRecord),
     /// The conversation goes on from an earlier record, which is this record's parent.
     Rewind {
         /// Why.
@@ -175,6 +177,23 @@ pub struct ResultRecord {
     pub fragment: Bytes,
     /// What the tool learned about files, as one compact array; empty array if nothing.
     pub facts: Bytes,
+}
+
+/// See [`Record::Permission`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermissionRecord {
+    /// The call's id on the wire.
+    pub call: String,
+    /// Name of the tool.
+    pub tool: String,
+    /// Whether it runs.
+    pub allowed: bool,
+    /// The rule or the mode that decided, or what asked and was answered.
+    pub rule: String,
+    /// Where that comes from, in words for the user.
+    pub source: String,
+    /// Allow rules that hold from here on for the rest of the session.
+    pub remembered: Vec<String>,
 }
 
 /// Why a request is made.

@@ -8,7 +8,7 @@ mod rule;
 mod shell;
 
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use antefix_wire::json::Body;
 
@@ -94,7 +94,7 @@ pub struct Policy {
     rules: Vec<Rule>,
     trusted: bool,
     readable: Vec<PathBuf>,
-    remembered: RwLock<Vec<Rule>>,
+    remembered: Arc<RwLock<Vec<Rule>>>,
 }
 
 impl Policy {
@@ -108,7 +108,7 @@ impl Policy {
             rules: Vec::new(),
             trusted: false,
             readable: Vec::new(),
-            remembered: RwLock::new(Vec::new()),
+            remembered: Arc::default(),
         }
     }
 
@@ -135,6 +135,18 @@ impl Policy {
     pub fn with_readable(mut self, folder: &Path) -> Self {
         self.readable.push(paths::resolve(folder));
         self
+    }
+
+    /// Shares the allow rules that are remembered with another policy, from now on.
+    pub fn sharing_answers_with(mut self, other: &Self) -> Self {
+        self.remembered = Arc::clone(&other.remembered);
+        self
+    }
+
+    /// Whether an allow rule is remembered for the rest of the session.
+    pub fn remembers(&self, text: &str) -> bool {
+        let remembered = self.remembered.read().unwrap_or_else(PoisonError::into_inner);
+        remembered.iter().any(|rule| rule.text() == text)
     }
 
     /// The mode.

@@ -34,6 +34,11 @@ impl Failure {
         self
     }
 
+    /// What went wrong.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Prints it and gives the exit code.
     pub fn report(&self) -> ExitCode {
         tell!("error: {}", harmless(&self.text));

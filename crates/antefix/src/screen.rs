@@ -55,7 +55,9 @@ impl Screen {
             Shown::Decided(decided) => {
                 let (mark, name) =
                     (if decided.allowed { "·" } else { "!" }, one_line(&decided.call.name, 64));
-                self.line(&self.yellow(&format!("{mark} {name} {}", decided.text)));
+                if let Some(text) = &decided.text {
+                    self.line(&self.yellow(&format!("{mark} {name} {text}")));
+                }
             }
         }
     }

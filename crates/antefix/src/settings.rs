@@ -5,6 +5,7 @@ mod remember;
 #[cfg(test)]
 mod tests;
 pub mod trust;
+mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use file::File;
 use trust::{Trust, digest};
+pub use watch::Watch;
 
 /// What holds in a folder.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Money, Rules, Ttl, rules};
-use antefix_runtime::driver::{Agent, file_table};
+use antefix_runtime::driver::{Agent, file_table, take_up_answers};
 use antefix_runtime::head::{HeadSpec, find_instructions};
 use antefix_runtime::provider::Provider;
 use antefix_runtime::store::{FileStore, Sessions};
@@ -16,7 +16,6 @@ use antefix_session::conversation::{Conversation, Lane};
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::LaneRecord;
-use antefix_tools::permission::Policy;
 use antefix_tools::{Context, Executor, Registry};
 
 use crate::asking;
@@ -25,7 +24,7 @@ use crate::endpoint::Endpoint;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
-use crate::settings::{Flags, Settings as Holding, tools};
+use crate::settings::{Flags, Settings as Holding, Watch, tools};
 
 /// An agent, and what lives as long as it.
 pub struct Setup {
@@ -38,7 +37,7 @@ pub struct Setup {
     /// What holds in the folder that tools work in.
     pub settings: Holding,
     /// What its tools may do.
-    pub policy: Policy,
+    pub watch: Watch,
 }
 
 /// Puts the agent together.
@@ -97,7 +96,9 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let rules = rules(endpoint.platform, &model);
     notices.extend(unknown_model(&rules));
     let context = context(args, &opened.store, &opened.conversation, &cwd);
-    let policy = holding.policy().with_readable(&context.spill);
+    let watch = Watch::new(holding.clone(), context.spill.clone(), environment.clone(), Flags::of(args));
+    take_up_answers(watch.policy(), &opened.conversation)
+        .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
     let head = fresh
         .then(|| head(args, environment, &endpoint, &cwd, &rules, &model).render(&registry, clock::now()));
     let session = Session::new(opened.conversation, rules, settings);
@@ -112,7 +113,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     if let Some(turn) = args.rewind {
         agent.rewind(turn)?;
     }
-    Ok(Setup { agent, notices, simulator: endpoint.simulator, settings: holding, policy })
+    Ok(Setup { agent, notices, simulator: endpoint.simulator, settings: holding, watch })
 }
 
 fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::OpenSession, Failure> {

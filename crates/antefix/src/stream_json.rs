@@ -35,9 +35,10 @@ impl EventWriter {
                 object.text("text", &question.text);
             }
             Shown::Decided(decided) => {
+                let text = decided.text.as_ref()?;
                 object.text("type", "decision");
                 write_call(&mut object, &decided.call);
-                object.boolean("allowed", decided.allowed).text("text", &decided.text);
+                object.boolean("allowed", decided.allowed).text("text", text);
             }
         }
         self.seq += 1;

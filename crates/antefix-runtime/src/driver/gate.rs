@@ -1,10 +1,11 @@
 //! The check in front of each call: what the policy decides, and whom it asks.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use antefix_session::conversation::Call;
-use antefix_tools::permission::{Decision, Policy, Source, Verdict};
+use antefix_session::conversation::{Call, Conversation};
+use antefix_session::record::PermissionRecord;
+use antefix_tools::permission::{Decision, Policy, RuleError, Source, Verdict};
 use antefix_tools::{Access, Context, Executor, Output};
 use tokio::sync::{mpsc, oneshot};
 
@@ -43,27 +44,49 @@ pub enum Choice {
     No,
 }
 
-/// What was decided about a call, where it was not simply the mode that allows it.
+/// What was decided about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
     /// The call.
     pub call: Call,
     /// Whether it runs.
     pub allowed: bool,
-    /// Who decided and why, in words.
-    pub text: String,
+    /// Who decided and why, in words; none where the mode simply allows it, or the user has just said so.
+    pub text: Option<String>,
+    /// What goes on record.
+    pub(super) record: PermissionRecord,
 }
 
-/// The policy of an agent.
-#[derive(Debug)]
+/// Where the policy comes from that holds for the next call: settings may change while a turn runs.
+pub trait Policies: Send + 'static {
+    /// The policy that holds now, and what the user is told about a change.
+    fn current(&mut self) -> (Arc<Policy>, Option<String>);
+}
+
+impl Policies for Arc<Policy> {
+    fn current(&mut self) -> (Arc<Policy>, Option<String>) {
+        (Self::clone(self), None)
+    }
+}
+
+/// Adds the allow rules that the user's answers in a session have added, so that they hold in a later process too.
+///
+/// # Errors
+/// [`RuleError`] if one on record is no rule; those in front of it hold.
+pub fn take_up_answers(policy: &Policy, conversation: &Conversation) -> Result<(), RuleError> {
+    let mut rules = conversation.permissions().iter().flat_map(|permission| &permission.remembered);
+    rules.try_for_each(|rule| policy.remember(rule, Source::new(ANSWERED)))
+}
+
+/// What stands in front of an agent's calls.
 pub(super) struct Gate {
-    policy: Policy,
+    policies: Mutex<Box<dyn Policies>>,
     questions: AtomicU64,
 }
 
 impl Gate {
-    pub(super) fn new(policy: Policy) -> Self {
-        Self { policy, questions: AtomicU64::new(0) }
+    pub(super) fn new(policies: impl Policies) -> Self {
+        Self { policies: Mutex::new(Box::new(policies)), questions: AtomicU64::new(0) }
     }
 
     /// Decides about a call, and asks where the policy says so; gives what the call may touch, or the result of one
@@ -80,37 +103,50 @@ impl Gate {
         let Some(tool) = executor.registry().get(&call.name) else { return Ok(Access::Nothing) };
         let access = std::panic::AssertUnwindSafe(|| tool.access(context, &request.input));
         let access = std::panic::catch_unwind(access).unwrap_or(Access::Exclusive);
-        let decision = self.policy.decide(&call.name, &access, &request.input);
-        let tell = |allowed: bool, text: String| {
+        let (policy, news) = self.policies.lock().unwrap_or_else(PoisonError::into_inner).current();
+        if let Some(news) = news {
             // The turn may be gone; what is sent to it then is of no interest.
-            drop(outbox.send(Inbox::Decided(Decided { call: call.clone(), allowed, text })));
+            drop(outbox.send(Inbox::Notice(news)));
+        }
+        let decision = policy.decide(&call.name, &access, &request.input);
+        let tell = |allowed: bool, text: Option<String>, answer: Option<Choice>| {
+            let record = record(call, &decision, allowed, answer);
+            drop(outbox.send(Inbox::Decided(Box::new(Decided {
+                call: call.clone(),
+                allowed,
+                text,
+                record,
+            }))));
         };
         match &decision.verdict {
-            Verdict::Allow if decision.by_default => Ok(access),
             Verdict::Allow => {
-                tell(true, format!("allowed by `{}` ({})", decision.rule, decision.source));
+                let by = || format!("allowed by `{}` ({})", decision.rule, decision.source);
+                tell(true, (!decision.by_default).then(by), None);
                 Ok(access)
             }
             Verdict::Deny { reason } => {
-                tell(false, format!("refused: {reason} ({})", decision.source));
+                tell(false, Some(format!("refused: {reason} ({})", decision.source)), None);
                 Err(Output::error(format!("not allowed: {reason}. {REFUSED}")))
             }
             Verdict::Ask { question } => match self.ask(context, call, question, &decision, outbox).await {
-                Some(Choice::Once) => Ok(access),
-                Some(Choice::Always) => {
-                    self.remember(&decision);
-                    Ok(access)
-                }
                 Some(Choice::No) => {
-                    tell(false, "refused by you".to_owned());
+                    tell(false, Some("refused by you".to_owned()), Some(Choice::No));
                     Err(Output::error(format!("the user did not allow this call. {REFUSED}")))
+                }
+                Some(choice) => {
+                    if choice == Choice::Always {
+                        remember(&policy, &decision);
+                    }
+                    tell(true, None, Some(choice));
+                    Ok(access)
                 }
                 None if context.cancellation.is_cancelled() => {
                     Err(Output::error("cancelled before it started"))
                 }
                 None => {
                     let how = how_to_allow(&decision);
-                    tell(false, format!("refused, since nobody can be asked: {question}; {how}"));
+                    let text = format!("refused, since nobody can be asked: {question}; {how}");
+                    tell(false, Some(text), None);
                     Err(Output::error(format!(
                         "not allowed, and nobody can be asked: {question}. {REFUSED} The user could allow it: {how}."
                     )))
@@ -142,13 +178,25 @@ impl Gate {
             choice = answer => choice.ok(),
         }
     }
+}
 
-    fn remember(&self, decision: &Decision) {
-        for rule in &decision.remember {
-            // A policy's own suggestions are rules.
-            drop(self.policy.remember(rule, Source::new("your answer in this session")));
-        }
+fn remember(policy: &Policy, decision: &Decision) {
+    for rule in &decision.remember {
+        // A policy's own suggestions are rules.
+        drop(policy.remember(rule, Source::new(ANSWERED)));
     }
+}
+
+fn record(call: &Call, decision: &Decision, allowed: bool, answer: Option<Choice>) -> PermissionRecord {
+    let asked = || format!("asked by {} ({})", decision.rule, decision.source);
+    let is_asked = matches!(decision.verdict, Verdict::Ask { .. });
+    let (rule, source) = match answer {
+        Some(_) => ("your answer".to_owned(), asked()),
+        None if is_asked => ("nobody to ask".to_owned(), asked()),
+        None => (decision.rule.clone(), decision.source.to_string()),
+    };
+    let remembered = if answer == Some(Choice::Always) { decision.remember.clone() } else { Vec::new() };
+    PermissionRecord { call: call.id.clone(), tool: call.name.clone(), allowed, rule, source, remembered }
 }
 
 fn how_to_allow(decision: &Decision) -> String {
@@ -161,6 +209,9 @@ fn how_to_allow(decision: &Decision) -> String {
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
+
+/// Where rules come from that an answer has added.
+const ANSWERED: &str = "your answer in this session";
 
 /// What the model is told with each refusal.
 const REFUSED: &str =

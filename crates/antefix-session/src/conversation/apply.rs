@@ -72,6 +72,7 @@ impl Conversation {
             }
             Record::End { .. } => mark.in_turn = false,
             Record::Decision { .. } => {}
+            Record::Permission(permission) => self.permissions.push(permission.clone()),
             // The turn that is left is still the one that runs, so that its end can be recorded; and a lane that was
             // opened since stays open.
             Record::Rewind { .. } => {

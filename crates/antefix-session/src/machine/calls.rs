@@ -6,7 +6,8 @@ use crate::closure;
 use crate::conversation::Call;
 use crate::event::{Returned, SessionEvent};
 use crate::record::{
-    EndReason, MessageContent, MessageRecord, Millis, Origin, Record, RecordId, ResultRecord,
+    EndReason, MessageContent, MessageRecord, Millis, Origin, PermissionRecord, Record, RecordId,
+    ResultRecord,
 };
 
 impl Session {
@@ -29,6 +30,21 @@ impl Session {
         self.record(step, Record::Result(result(&call, output.is_error, fragment, facts)), now)?;
         step.emit(SessionEvent::CallFinished { call, is_error: output.is_error, text: text_of(&content) });
         if done { self.seal_results(step, now) } else { Ok(()) }
+    }
+
+    /// Records what was decided about a call that has not returned.
+    pub(super) fn decided(
+        &mut self,
+        step: &mut Step,
+        permission: PermissionRecord,
+        now: Millis,
+    ) -> Result<(), SessionError> {
+        match &self.state {
+            State::Calling { open } if open.iter().any(|call| call.id == permission.call) => {
+                self.record(step, Record::Permission(permission), now)
+            }
+            _ => Err(SessionError::Unexpected("decided")),
+        }
     }
 
     pub(super) fn seal_results(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {

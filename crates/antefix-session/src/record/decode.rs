@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::encode::{FORMAT_VERSION, KEPT};
 use super::{
     AttemptId, AttemptRecord, EndReason, Entry, Header, LaneRecord, MessageContent, MessageRecord, Millis,
-    Origin, OutcomeRecord, Planned, Purpose, Record, RecordId, ResultRecord, RewindReason,
+    Origin, OutcomeRecord, PermissionRecord, Planned, Purpose, Record, RecordId, ResultRecord, RewindReason,
 };
 use crate::dialect::Dialect;
 
@@ -92,6 +92,17 @@ fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
         }
         "decision" => Record::Decision { guard: text(node, "guard")?, text: text(node, "text")? },
         "carry" => Record::Carry { messages: number(node, "messages")? },
+        "permission" => Record::Permission(PermissionRecord {
+            call: text(node, "call")?,
+            tool: text(node, "tool")?,
+            allowed: given(node, "allowed", Node::bool)?.ok_or(RecordError::Member("allowed"))?,
+            rule: text(node, "rule")?,
+            source: text(node, "source")?,
+            remembered: node.get("remembered").map_or_else(
+                || Ok(Vec::new()),
+                |rules| each(rules, |rule| Some(rule.str()?.into_owned()), "remembered"),
+            )?,
+        }),
         "rewind" => Record::Rewind { reason: word(node, "reason", RewindReason::from_word)? },
         _ => return Err(RecordError::Kind(kind)),
     })

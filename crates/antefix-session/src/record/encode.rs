@@ -2,8 +2,8 @@ use antefix_models::Ttl;
 use antefix_wire::json::write_string;
 
 use super::{
-    AttemptRecord, Entry, Header, LaneRecord, MessageContent, MessageRecord, OutcomeRecord, Planned, Record,
-    ResultRecord,
+    AttemptRecord, Entry, Header, LaneRecord, MessageContent, MessageRecord, OutcomeRecord, PermissionRecord,
+    Planned, Record, ResultRecord,
 };
 use crate::dialect::Dialect;
 
@@ -42,6 +42,7 @@ impl Entry {
                 object.text("kind", "decision").text("guard", guard).text("text", text);
             }
             Record::Carry { messages } => drop(object.text("kind", "carry").number("messages", *messages)),
+            Record::Permission(permission) => encode_permission(&mut object, permission),
             Record::Rewind { reason } => drop(object.text("kind", "rewind").text("reason", reason.word())),
         }
         object.close()
@@ -93,6 +94,15 @@ fn encode_result(object: &mut Object, result: &ResultRecord) {
     object.raw("fragment", &result.fragment);
     if result.facts.as_ref() != b"[]" {
         object.raw("facts", &result.facts);
+    }
+}
+
+fn encode_permission(object: &mut Object, permission: &PermissionRecord) {
+    object.text("kind", "permission").text("call", &permission.call).text("tool", &permission.tool);
+    object.raw("allowed", if permission.allowed { b"true" } else { b"false" });
+    object.text("rule", &permission.rule).text("source", &permission.source);
+    if !permission.remembered.is_empty() {
+        object.raw("remembered", &array(permission.remembered.iter().map(|rule| quoted(rule))));
     }
 }
 

@@ -24,7 +24,18 @@ fn every_example_is_read_and_written_again() {
             }
         }
     }
-    let all =
-        ["attempt", "carry", "decision", "end", "lane", "message", "outcome", "result", "rewind", "turn"];
+    let all = [
+        "attempt",
+        "carry",
+        "decision",
+        "end",
+        "lane",
+        "message",
+        "outcome",
+        "permission",
+        "result",
+        "rewind",
+        "turn",
+    ];
     assert_eq!(kinds, BTreeSet::from(all));
 }

@@ -284,6 +284,12 @@ impl Conversation {
                 self.stage.interrupt();
             }
             let call = self.stage.running.remove(self.random.below(self.stage.running.len()));
+            if self.random.once_in(4) {
+                self.note("permission");
+                let event = Stage::decided(&call, &[]);
+                // Only a call that runs can be decided about.
+                self.stage.step(event);
+            }
             let text = self.text();
             let is_error = self.random.once_in(3);
             Stage::returned(&call, &text, is_error)

@@ -8,7 +8,9 @@ use antefix_session::conversation::{Call, Conversation};
 use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event, RequestReport, Returned, SessionEvent};
 use antefix_session::machine::{Session, Settings};
-use antefix_session::record::{AttemptId, EndReason, Entry, Header, LaneRecord, Millis, Planned, Record};
+use antefix_session::record::{
+    AttemptId, EndReason, Entry, Header, LaneRecord, Millis, PermissionRecord, Planned, Record,
+};
 use antefix_sim::{Binding, Config, HttpRequest, Script, Simulator};
 use antefix_wire::assemble::{Assembled, Assembler};
 use antefix_wire::sse::Parser;
@@ -165,6 +167,18 @@ impl Stage {
         let facts = Bytes::from_static(br#"[{"path":"a.rs","size":3}]"#);
         let output = Returned { content: vec![text_block(text)], is_error, facts };
         Event::Returned { call: call.id.clone(), output }
+    }
+
+    /// The user's word about a call, in front of its result.
+    pub fn decided(call: &Call, remembered: &[&str]) -> Event {
+        Event::Decided(PermissionRecord {
+            call: call.id.clone(),
+            tool: call.name.clone(),
+            allowed: true,
+            rule: "your answer".to_owned(),
+            source: "asked".to_owned(),
+            remembered: remembered.iter().map(|rule| (*rule).to_owned()).collect(),
+        })
     }
 
     pub fn interrupt(&mut self) {

@@ -101,7 +101,9 @@ fn events_out_of_order_are_refused() {
     };
     let event = Event::Returned { call: "toolu_99".to_owned(), output };
     refused(&mut stage, event, SessionError::Unexpected("returned"));
+    let call = stage.running[0].clone();
     stage.give(0, "x", false);
+    refused(&mut stage, Stage::decided(&call, &[]), SessionError::Unexpected("decided"));
     let event = stage.ended(End::Done);
     let Event::Response { end, .. } = event else { unreachable!() };
     let event = Event::Response { attempt: AttemptId(1), end };
@@ -112,6 +114,29 @@ fn events_out_of_order_are_refused() {
         Settings::default(),
     );
     assert_eq!(empty.step(prompt(), Millis(9)).unwrap_err(), SessionError::NoLane);
+}
+
+/// What the user allowed for the session was asked again in the next process.
+#[test]
+fn what_was_decided_stays_on_record_behind_a_kill_and_a_rewind() {
+    let mut stage = Stage::new(Setup::default());
+    stage.prompt("Do it.");
+    stage.end(End::Calls(2));
+    let events = [Stage::decided(&stage.running[0], &["bash(ls)"]), Stage::decided(&stage.running[1], &[])];
+    let expect = stage.running.iter().map(|call| call.id.clone()).collect::<Vec<_>>();
+    for event in events {
+        stage.step(event);
+    }
+    let sent = stage.sent.len();
+    stage.give(1, "ten", false);
+    stage.give(0, "nine", false);
+    assert_eq!(stage.sent.len(), sent + 1, "a decision is not sent and changes nothing of what is");
+    stage.end(End::Done);
+    stage.step(Event::Rewind { turn: 1 });
+    stage.resume();
+    let found = stage.session.conversation().permissions();
+    assert_eq!(found.iter().map(|one| one.call.clone()).collect::<Vec<_>>(), expect);
+    assert_eq!([&found[0].remembered[..], &found[1].remembered], [&["bash(ls)".to_owned()][..], &[]]);
 }
 
 /// A rewind in front of a turn that had sent what was left of an interrupted one lost those results: the calls were

@@ -34,6 +34,16 @@ pub enum Effect {
     Deny,
 }
 
+impl Effect {
+    /// The word for it in settings.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// Why a text is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {

@@ -29,14 +29,14 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let blocks = prompt(args)?;
-    let Setup { mut agent, notices, simulator, settings, policy } = setup(args, environment).await?;
+    let Setup { mut agent, notices, simulator, settings, watch } = setup(args, environment).await?;
     let (asker, answers) = if asking::is_possible(args) {
         let (asker, answers) = Asker::start(settings, environment.state.clone());
         (Some(asker), Some(answers))
     } else {
         (None, None)
     };
-    agent.guard(policy, answers);
+    agent.guard(watch, answers);
     let mut reporter = Reporter::new(args.output, environment.colour, simulator.is_some());
     let session_id = agent.session().conversation().header().session.clone();
     reporter.begin(&session_id, &notices);
@@ -153,7 +153,11 @@ impl Reporter {
             }
             Self::Json { requests, text, calls } => match shown {
                 Shown::Delta(Delta::Started { .. }) => text.clear(),
-                Shown::Decided(decided) => tell!("{}: {}", decided.call.name, harmless(&decided.text)),
+                Shown::Decided(decided) => {
+                    if let Some(text) = &decided.text {
+                        tell!("{}: {}", decided.call.name, harmless(text));
+                    }
+                }
                 Shown::Delta(Delta::Text { text: piece, .. }) => text.push_str(piece),
                 Shown::Event(SessionEvent::CallStarted(_)) => *calls += 1,
                 Shown::Event(SessionEvent::RequestFinished(report)) => {

@@ -3,8 +3,9 @@ use std::process::ExitCode;
 use antefix_runtime::store::Summary;
 use antefix_runtime::transcript::{read, replay};
 use antefix_session::conversation::{Conversation, Message};
-use antefix_session::record::{Header, Millis};
+use antefix_session::record::{Header, Millis, PermissionRecord};
 use antefix_session::spend::{Spend, spend};
+use antefix_wire::json::write_string;
 
 use crate::cli::{SessionsAction, SessionsArgs};
 use crate::environment::Environment;
@@ -109,7 +110,7 @@ fn show(conversation: &Conversation, json: bool) {
     if dropped > 0 {
         say!("      (earlier turns were left behind by --rewind)");
     }
-    conversation.path().for_each(print_message);
+    conversation.path().for_each(|message| print_message(conversation, message));
     say!(
         "\n{:>4} {:>4}  {:<9} {:>9}  {:<11} {:>8} {:>8} {:>8}  {:>7}  {:>8}",
         "n",
@@ -162,7 +163,7 @@ fn spend_of(conversation: &Conversation, attempt: &antefix_session::conversation
     spec.map(|spec| spend(attempt, spec.platform, &spec.model)).unwrap_or_default()
 }
 
-fn print_message(message: &Message) {
+fn print_message(conversation: &Conversation, message: &Message) {
     let who = message.origin().word();
     let text = text_of(message);
     if !text.is_empty() || message.calls().is_empty() {
@@ -170,7 +171,33 @@ fn print_message(message: &Message) {
     }
     for call in message.calls() {
         say!("{:>4}  {who:<10} → {}", message.turn(), describe(call));
+        for decided in conversation.permissions().iter().filter(|one| one.call == call.id) {
+            say!("      {:<10}   {}", "", decision_words(decided));
+        }
     }
+}
+
+/// What was decided about a call, and by what.
+fn decision_words(decided: &PermissionRecord) -> String {
+    let word = if decided.allowed { "allowed" } else { "refused" };
+    let from_here = match decided.remembered.as_slice() {
+        [] => String::new(),
+        rules => format!(", and from there on {}", rules.join(", ")),
+    };
+    one_line(&format!("{word} by {} ({}){from_here}", decided.rule, decided.source), 200)
+}
+
+fn decision_json(decided: &PermissionRecord) -> String {
+    let mut object = Object::new();
+    object.text("call", &decided.call).text("tool", &decided.tool).boolean("allowed", decided.allowed);
+    object.text("rule", &decided.rule).text("source", &decided.source);
+    let remembered = decided.remembered.iter().map(|rule| {
+        let mut text = Vec::new();
+        write_string(&mut text, rule);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    object.raw("remembered", &array(remembered));
+    object.close()
 }
 
 fn text_of(message: &Message) -> String {
@@ -207,6 +234,8 @@ fn conversation_json(conversation: &Conversation) -> String {
     let mut object = Object::new();
     object.number("schema_version", SCHEMA_VERSION).text("session_id", &conversation.header().session);
     object.text("cwd", &conversation.header().cwd).number("turns", conversation.turn());
+    let decisions = conversation.permissions().iter().map(decision_json);
     object.raw("messages", &array(messages)).raw("requests", &array(requests));
+    object.raw("decisions", &array(decisions));
     object.close()
 }

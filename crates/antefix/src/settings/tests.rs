@@ -1,4 +1,6 @@
 use super::remember::with_rules;
+use antefix_runtime::driver::Policies;
+
 use super::*;
 
 /// A folder with settings, and a user with a home of their own.
@@ -170,4 +172,61 @@ fn lists_are_split_outside_parentheses() {
     let list = ["read,bash(a b)".to_owned(), "edit({a,b}/**), grep".to_owned()];
     assert_eq!(split(&list), ["read", "bash(a b)", "edit({a,b}/**)", "grep"]);
     assert_eq!(tools(&list), ["read", "grep"]);
+}
+
+/// A rule that was added while a turn ran did not hold before the next run.
+#[test]
+fn a_rule_that_is_added_holds_for_the_next_call_and_a_broken_file_changes_nothing() {
+    let place = Place::new("[permissions]\ndeny = [\"bash(a)\"]", "");
+    let flags = Flags { allow: vec!["bash(b)".into()], ..Flags::default() };
+    let mut watch = Watch::new(place.read(&flags), place.root.path().into(), place.environment(), flags);
+    let bash = |policy: &Policy, line: &str| {
+        let input = antefix_wire::json::Body::parse(format!("{{\"command\":\"{line}\"}}")).unwrap();
+        policy.decide("bash", &antefix_tools::Access::Anywhere, &input).rule
+    };
+    let (policy, news) = watch.current();
+    assert_eq!([bash(&policy, "a"), bash(&policy, "b")], ["bash(a)", "bash(b)"]);
+    assert_eq!(news, None);
+    policy.remember("bash(d)", Source::new("answer")).unwrap();
+    place.write("config/settings.toml", "[permissions]\ndeny = [\"bash(b)\"]\nmode = \"read-only\"");
+    let (policy, news) = watch.current();
+    assert_eq!(
+        ["a", "b", "c", "d"].map(|line| bash(&policy, line)),
+        ["bash(a)", "bash(b)", "mode read-only", "bash(d)"]
+    );
+    let news = news.unwrap();
+    for part in ["mode read-only (user settings", "now deny bash(b) (user settings"] {
+        assert!(news.contains(part), "{news}");
+    }
+    place.write("config/settings.toml", "[permissions]\ndney = [\"bash(b)\"]");
+    let (policy, news) = watch.current();
+    assert_eq!(["a", "b", "c"].map(|line| bash(&policy, line)), ["bash(a)", "bash(b)", "mode read-only"]);
+    assert!(news.unwrap().contains("`permissions.dney` is no setting"));
+    assert_eq!(watch.current().1, None, "it is told once");
+    place.write("config/settings.toml", "");
+    let (policy, news) = watch.current();
+    assert_eq!(["a", "b", "c"].map(|line| bash(&policy, line)), ["bash(a)", "bash(b)", "mode ask"]);
+    assert!(news.unwrap().contains("no longer deny bash(b)"));
+}
+
+#[test]
+fn trust_that_ends_while_a_turn_runs_takes_the_allow_rules_with_it() {
+    let allow = |rule: &str| format!("[permissions]\nallow = [\"{rule}\"]");
+    let place = Place::new(&allow("bash(a)"), "");
+    place.read(&Flags::default()).store_trust(&place.environment()).unwrap();
+    let settings = place.read(&Flags::default());
+    let mut watch =
+        Watch::new(settings.clone(), place.root.path().into(), place.environment(), Flags::default());
+    let rules = ["bash(b)".to_owned()];
+    watch.policy().remember(&rules[0], Source::new("answer")).unwrap();
+    assert_eq!(settings.remember(&rules, place.environment().state.as_deref()), Ok(true));
+    assert_eq!(watch.current().1, None, "what an answer adds is no news");
+    place.write("work/.antefix/settings.toml", &allow("bash(c)"));
+    let (policy, news) = watch.current();
+    assert!(news.unwrap().contains("no longer allow bash(a)"));
+    let decide = |line: &str| {
+        let input = antefix_wire::json::Body::parse(format!("{{\"command\":\"{line}\"}}")).unwrap();
+        policy.decide("bash", &antefix_tools::Access::Anywhere, &input).rule
+    };
+    assert_eq!(["a", "b", "c"].map(decide), ["mode ask", "bash(b)", "mode ask"]);
 }

@@ -63,7 +63,7 @@ pub(super) fn store(state: &Path, folder: &Path, digest: &str) -> std::io::Resul
     std::fs::rename(written, place)
 }
 
-fn place(state: &Path, folder: &Path) -> PathBuf {
+pub(super) fn place(state: &Path, folder: &Path) -> PathBuf {
     let name = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
     state.join("trust").join(name.as_str())
 }

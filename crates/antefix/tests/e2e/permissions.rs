@@ -61,6 +61,43 @@ fn what_only_looks_runs_and_rules_decide_the_rest() {
 }
 
 #[test]
+fn what_was_decided_and_by_which_rule_can_be_seen_later() {
+    let case = case();
+    asks(&case, "Look").ends().code(0);
+    asks(&case, "Make").arg("--continue").args(["--allow", "bash(touch:*)"]).ends().code(0);
+    asks(&case, "Make").arg("--continue").args(["--deny", "bash(touch)"]).ends().code(0);
+    asks(&case, "Make").arg("--continue").ends().code(0);
+    let shown = case.antefix(["sessions", "show"]).ends().code(0);
+    for line in [
+        "allowed by mode ask (built-in)",
+        "allowed by bash(touch:*) (flag --allow)",
+        "refused by bash(touch) (flag --deny)",
+        "refused by nobody to ask (asked by mode ask (built-in))",
+    ] {
+        assert!(shown.stdout.contains(line), "{line}\n{shown}");
+    }
+    let json = case.antefix(["sessions", "show", "--json"]).ends().code(0);
+    json.stdout(r#""allowed":false,"rule":"bash(touch)","source":"flag --deny","remembered":[]"#);
+    case.goes_on();
+}
+
+/// The command that a turn runs adds a deny rule to the settings; the turn's next call is refused by it.
+#[test]
+fn a_rule_that_is_added_while_a_turn_runs_holds_for_the_next_call() {
+    let add = "printf '[permissions]\\ndeny = [\"bash(touch)\"]\\n' > .antefix/settings.toml";
+    let case = Case::new(&format!(
+        "rule\n on said Make\n on rounds 0\n tool bash {{\"command\":\"touch first\"}}\n\
+         rule\n on said Make\n on rounds 1\n tool bash {{\"command\":{add:?}}}\n\
+         rule\n on said Make\n on rounds 2\n tool bash {{\"command\":\"touch made\"}}\n\
+         rule\n on any\n text It ends.\n"
+    ));
+    std::fs::create_dir(case.project().join(".antefix")).expect("a folder");
+    let ended = asks(&case, "Make").args(["--permission-mode", "full"]).ends().code(0);
+    ended.stderr("now deny bash(touch) (project settings").stderr("`touch made` is denied");
+    assert!(case.project().join("first").exists() && !made(&case));
+}
+
+#[test]
 fn a_folder_allows_nothing_until_it_is_trusted() {
     let case = case();
     std::fs::create_dir(case.project().join(".antefix")).expect("a folder");
