@@ -15,7 +15,7 @@ pub use tail::Tail;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use antefix_models::{Rules, Tokens};
+use antefix_models::{Rules, Tokens, Ttl};
 use antefix_prefix::{
     CachePlan, Chain, Effective, Interval, Marker, PlanInput, Relation, Segment, Tree, effective_after, plan,
 };
@@ -70,6 +70,8 @@ pub struct Conversation {
 struct OpenLane {
     lane: Lane,
     tree: Tree,
+    /// A request of this lane has read from the cache, so that the provider has one and tells of it.
+    has_read: bool,
 }
 
 /// How things stand after a record; what a rewind returns to.
@@ -257,16 +259,22 @@ impl Conversation {
 
     /// Whether a request sent at `at` should read an entry: one is known on its path, the provider's rules leave
     /// it readable, and the request before began no longer ago than entries live.
+    ///
+    /// Where no markers are sent, that is taken to be so for five minutes after a request of the lane, once one of
+    /// them has read anything.
     pub fn expects_read(&self, rules: &Rules, at: Millis) -> bool {
-        let Some((open, ttl)) = self.open_lane().and_then(|open| Some((open, open.lane.cache()?))) else {
-            return false;
-        };
+        let Some(open) = self.open_lane() else { return false };
+        let ttl = open.lane.cache().unwrap_or(Ttl::FiveMinutes);
         let answered = |attempt: &&Attempt| {
             attempt.outcome.as_ref().is_some_and(|(_, outcome)| outcome.status == Some(200))
         };
         let last = self.attempts.iter().rev().find(answered).map(|attempt| attempt.at);
         let is_warm = last.is_some_and(|last| at.0.saturating_sub(last.0) < ttl.seconds() * 1000);
-        is_warm && open.tree.readable(&self.chain, &self.segments, rules).confirmed.is_some()
+        let is_there = match open.lane.cache() {
+            Some(_) => open.tree.readable(&self.chain, &self.segments, rules).confirmed.is_some(),
+            None => open.has_read,
+        };
+        is_warm && is_there
     }
 
     /// Composes the body of the next request with these markers.

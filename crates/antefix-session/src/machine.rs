@@ -35,6 +35,8 @@ pub struct Session {
     state: State,
     interrupted: bool,
     spent: Spend,
+    /// The provider's own rules keep the request in flight from reading all that was sent before.
+    is_limited: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +64,8 @@ impl Session {
         for attempt in conversation.attempts() {
             spent.add(&spend_of(&conversation, attempt));
         }
-        Self { conversation, rules, settings, guards, state: State::Idle, interrupted: false, spent }
+        let (state, interrupted, is_limited) = (State::Idle, false, false);
+        Self { conversation, rules, settings, guards, state, interrupted, spent, is_limited }
     }
 
     /// What has been said.
@@ -178,6 +181,7 @@ impl Session {
             plan.markers.iter().map(|marker| (marker.position as u64, marker.ttl)).collect();
         let lane = self.conversation.lane().ok_or(SessionError::NoLane)?.record();
         let limits = self.conversation.forecast(&self.rules, now).limits;
+        self.is_limited = !limits.is_empty();
         let attempt = next_attempt(&self.conversation);
         let record = AttemptRecord {
             attempt,

@@ -54,7 +54,7 @@ impl Conversation {
             Record::Lane(lane) => {
                 let lane = Lane::new(entry.id, lane.clone())
                     .map_err(|error| ApplyError::Fragment { record: id, reason: error.to_string() })?;
-                self.lanes.push(OpenLane { lane, tree: Tree::new() });
+                self.lanes.push(OpenLane { lane, tree: Tree::new(), has_read: false });
                 mark.lane = Some(self.lanes.len() - 1);
             }
             Record::Message(message) => self.apply_message(entry, message, &mut mark)?,
@@ -186,9 +186,10 @@ impl Conversation {
         attempt.outcome = Some((entry.at, outcome.clone()));
         let lane = attempt.attempt.lane;
         let marked = attempt.attempt.markers.last().map(|(last, _)| *last as usize);
-        let cached = outcome.status == Some(200) && wrote_or_read(outcome);
-        let open = self.lanes.iter_mut().find(|open| open.lane.record() == lane);
-        if let (Some(last), Some(open), true) = (marked, open, cached) {
+        let (wrote, read) = if outcome.status == Some(200) { wrote_and_read(outcome) } else { (0, 0) };
+        let Some(open) = self.lanes.iter_mut().find(|open| open.lane.record() == lane) else { return Ok(()) };
+        open.has_read |= read > 0;
+        if let (Some(last), true) = (marked, wrote > 0 || read > 0) {
             open.tree.note_entry(&self.chain, last, CacheEntry::Confirmed);
         }
         Ok(())
@@ -220,10 +221,9 @@ impl Conversation {
     }
 }
 
-fn wrote_or_read(outcome: &OutcomeRecord) -> bool {
-    let Some(usage) = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok()) else {
-        return false;
-    };
-    let usage = Usage::read(usage.root());
-    usage.cache_read.is_some_and(|read| read > 0) || usage.cache_write.is_some_and(|write| write > 0)
+/// Tokens that a request wrote to the cache and read from it, as far as was told.
+fn wrote_and_read(outcome: &OutcomeRecord) -> (u64, u64) {
+    let usage = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
+    let usage = usage.map(|usage| Usage::read(usage.root())).unwrap_or_default();
+    (usage.cache_write.unwrap_or(0), usage.cache_read.unwrap_or(0))
 }

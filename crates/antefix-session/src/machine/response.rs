@@ -84,7 +84,9 @@ impl Session {
         now: Millis,
     ) -> Result<(), SessionError> {
         let sent = self.conversation.attempts().last().map_or(now, |attempt| attempt.at);
-        let expected_read = self.conversation.expects_read(&self.rules, sent);
+        let is_readable =
+            self.conversation.lane().is_some_and(|lane| lane.cache().is_some()) || !self.is_limited;
+        let expected_read = is_readable && self.conversation.expects_read(&self.rules, sent);
         self.record(step, Record::Outcome(outcome.clone()), now)?;
         let known = |known: &&crate::conversation::Attempt| known.attempt.attempt == outcome.attempt;
         let Some(attempt) = self.conversation.attempts().iter().rev().find(known) else { return Ok(()) };

@@ -1,8 +1,12 @@
 //! What was sent is read back from the provider's cache.
 
 use antefix_models::{Counts, Tokens, Ttl};
+use antefix_prefix::Cause;
+use antefix_session::dialect::Dialect;
 use antefix_session::event::{Event, RequestReport};
 use antefix_session::record::AttemptId;
+use antefix_wire::assemble::Assembled;
+use antefix_wire::usage::Usage;
 
 use crate::reply::End;
 use crate::stage::{Setup, Stage};
@@ -82,4 +86,69 @@ fn without_a_cache_no_marker_is_sent() {
     stage.end(End::Done);
     stage.prompt("More.");
     assert!(stage.billed().iter().all(|(read, written, _)| read + written == 0));
+}
+
+/// Servers that keep prefixes unasked are expected to, once they have shown that they do; a day later nobody knows.
+#[test]
+fn a_server_that_has_read_is_expected_to_read_on() {
+    let mut stage = Stage::new(Setup { dialect: Dialect::OpenAiChat, ..Setup::default() });
+    stage.prompt("Do it.");
+    stage.end(End::Calls(1));
+    stage.give(0, "Some lines of a file.", false);
+    stage.end(End::Done);
+    stage.resume();
+    stage.prompt("More.");
+    stage.end(End::Done);
+    stage.wait(24 * 3_600_000);
+    stage.prompt("And more.");
+    stage.end(End::Done);
+    let expected: Vec<bool> = stage.reports.iter().map(|report| report.expected_read).collect();
+    assert_eq!(expected, [false, true, true, false]);
+}
+
+/// A template that leaves out reasoning when the user speaks again: the forecast says so, and nothing else is
+/// expected.
+#[test]
+fn what_a_template_rewrites_is_forecast() {
+    let setup = Setup { dialect: Dialect::OpenAiChat, thinking: true, ..Setup::default() };
+    let mut stage = Stage::new(setup);
+    stage.prompt("Do it.");
+    stage.end(End::Calls(1));
+    stage.give(0, "Some lines of a file.", false);
+    stage.end(End::Done);
+    stage.prompt("More.");
+    stage.end(End::Done);
+    let found: Vec<Vec<(usize, Cause)>> = stage
+        .limits
+        .iter()
+        .map(|limits| limits.iter().map(|limit| (limit.at, limit.cause)).collect())
+        .collect();
+    // Two tools, the system prompt and the first prompt stand in front of the reasoning.
+    assert_eq!(found, [vec![], vec![], vec![(4, Cause::ReasoningStripped)]]);
+    assert!(stage.limits[2][0].source.contains("wen"), "{:?}", stage.limits[2]);
+    let expected: Vec<bool> = stage.reports.iter().map(|report| report.expected_read).collect();
+    assert_eq!(expected, [false, true, false]);
+}
+
+/// A reply without usage is counted by its bytes and marked so, live and on replay.
+#[test]
+fn usage_that_is_missing_is_estimated() {
+    for dialect in Dialect::ALL {
+        let mut stage = Stage::new(Setup { dialect, ..Setup::default() });
+        stage.prompt("Do it.");
+        let (_, reply) = stage.in_flight.clone().unwrap();
+        let block = reply.blocks.last().unwrap().json.len() as u64 + 2;
+        stage.answer_with(Assembled { usage: Usage::default(), usage_json: None, ..reply });
+        let report = stage.reports.last().unwrap();
+        let counts = report.counts.unwrap();
+        assert!(report.is_estimated);
+        let sent = stage.session.conversation().attempts()[0].attempt.bytes;
+        let expect =
+            Counts { uncached: Tokens(sent * 2 / 7), output: Tokens(block * 2 / 7), ..Counts::default() };
+        assert_eq!(counts, expect);
+        let spent = stage.session.spent();
+        assert_eq!((spent.counts, spent.estimated, spent.unreported), (expect, 1, 0));
+        stage.resume();
+        assert_eq!(stage.session.spent(), spent);
+    }
 }

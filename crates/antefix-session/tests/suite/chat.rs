@@ -1,6 +1,6 @@
 //! Chat Completions on stage: a head, a strict reader of bodies, and what it answers.
 
-use antefix_models::Platform;
+use antefix_models::{Platform, Preset, Rules};
 use antefix_session::dialect::Dialect;
 use antefix_session::record::LaneRecord;
 use antefix_wire::anthropic::BlockKind;
@@ -10,7 +10,15 @@ use bytes::Bytes;
 
 use crate::stage::Setup;
 
-pub const MODEL: &str = "some-model";
+/// The model; with thinking, one whose template leaves out reasoning once the user speaks again.
+pub fn model(setup: &Setup) -> &'static str {
+    if setup.thinking { "qwen3-8b" } else { "some-model" }
+}
+
+/// Its rules.
+pub fn rules(setup: &Setup) -> Rules {
+    Preset::named("compatible").unwrap().rules(model(setup), None)
+}
 
 /// A head with a prompt and two tools, or nothing in front of the messages.
 pub fn lane(setup: &Setup) -> LaneRecord {
@@ -23,11 +31,12 @@ pub fn lane(setup: &Setup) -> LaneRecord {
         dialect: Dialect::OpenAiChat,
         keeps_reasoning: setup.thinking,
         platform: Platform::Compatible,
-        model: MODEL.to_owned(),
+        model: model(setup).to_owned(),
         scope: "5c09e".to_owned(),
         betas: Vec::new(),
         envelope: Bytes::from(format!(
-            r#"{{"model":"{MODEL}","stream":true,"stream_options":{{"include_usage":true}}}}"#
+            r#"{{"model":"{}","stream":true,"stream_options":{{"include_usage":true}}}}"#,
+            model(setup)
         )),
         tools: tools.into(),
         system: system.into(),

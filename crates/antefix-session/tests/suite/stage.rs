@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use antefix_models::{Platform, Ttl, rules};
+use antefix_prefix::Limit;
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::dialect::Dialect;
@@ -70,6 +71,8 @@ pub struct Stage {
     pub last_words: Option<String>,
     pub notices: Vec<String>,
     pub reports: Vec<RequestReport>,
+    /// What was forecast of each request.
+    pub limits: Vec<Vec<Limit>>,
     simulator: Simulator,
     now: u64,
     next_call: u64,
@@ -97,6 +100,7 @@ impl Stage {
             last_words: None,
             notices: Vec::new(),
             reports: Vec::new(),
+            limits: Vec::new(),
             simulator: Simulator::new(config, script),
             now: 1_000,
             next_call: 1,
@@ -266,6 +270,11 @@ impl Stage {
         }
     }
 
+    /// So many milliseconds pass.
+    pub fn wait(&mut self, milliseconds: u64) {
+        self.now += milliseconds;
+    }
+
     pub fn now(&self) -> Millis {
         Millis(self.now)
     }
@@ -307,6 +316,7 @@ impl Stage {
                 self.ends.push(reason);
                 self.last_words = message;
             }
+            Command::Emit(SessionEvent::RequestStarted { limits, .. }) => self.limits.push(limits),
             Command::Emit(SessionEvent::RequestFinished(report)) => self.reports.push(*report),
             Command::Emit(SessionEvent::Notice(text)) => self.notices.push(text),
             Command::Emit(_) => {}
@@ -393,16 +403,14 @@ pub fn header() -> Header {
 }
 
 fn session(conversation: Conversation, setup: &Setup) -> Session {
-    let platform =
-        if setup.dialect == Dialect::Anthropic { Platform::Anthropic } else { Platform::Compatible };
-    let rules = rules(platform, model(setup));
+    let rules = match setup.dialect {
+        Dialect::Anthropic => rules(Platform::Anthropic, model(setup)),
+        Dialect::OpenAiChat => chat::rules(setup),
+    };
     Session::new(conversation, rules, setup.settings.clone())
 }
 
 fn model(setup: &Setup) -> &'static str {
-    if setup.dialect == Dialect::OpenAiChat {
-        return chat::MODEL;
-    }
     if setup.thinking { "claude-opus-5-5" } else { "claude-sonnet-4-6" }
 }
 
