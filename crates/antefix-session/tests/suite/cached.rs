@@ -103,7 +103,7 @@ fn a_server_that_has_read_is_expected_to_read_on() {
     stage.prompt("And more.");
     stage.end(End::Done);
     let expected: Vec<bool> = stage.reports.iter().map(|report| report.expected_read).collect();
-    assert_eq!(expected, [false, true, true, false]);
+    assert_eq!(expected, [false, false, true, false]);
 }
 
 /// A template that leaves out reasoning when the user speaks again: the forecast says so, and nothing else is
@@ -117,6 +117,8 @@ fn what_a_template_rewrites_is_forecast() {
     stage.give(0, "Some lines of a file.", false);
     stage.end(End::Done);
     stage.prompt("More.");
+    stage.end(End::Calls(1));
+    stage.give(0, "More lines of a file.", false);
     stage.end(End::Done);
     let found: Vec<Vec<(usize, Cause)>> = stage
         .limits
@@ -124,10 +126,10 @@ fn what_a_template_rewrites_is_forecast() {
         .map(|limits| limits.iter().map(|limit| (limit.at, limit.cause)).collect())
         .collect();
     // Two tools, the system prompt and the first prompt stand in front of the reasoning.
-    assert_eq!(found, [vec![], vec![], vec![(4, Cause::ReasoningStripped)]]);
+    assert_eq!(found, [vec![], vec![], vec![(4, Cause::ReasoningStripped)], vec![]]);
     assert!(stage.limits[2][0].source.contains("wen"), "{:?}", stage.limits[2]);
     let expected: Vec<bool> = stage.reports.iter().map(|report| report.expected_read).collect();
-    assert_eq!(expected, [false, true, false]);
+    assert_eq!(expected, [false, false, false, true]);
 }
 
 /// A reply without usage is counted by its bytes and marked so, live and on replay.
@@ -137,7 +139,7 @@ fn usage_that_is_missing_is_estimated() {
         let mut stage = Stage::new(Setup { dialect, ..Setup::default() });
         stage.prompt("Do it.");
         let (_, reply) = stage.in_flight.clone().unwrap();
-        let block = reply.blocks.last().unwrap().json.len() as u64 + 2;
+        let block = reply.content_json().len() as u64;
         stage.answer_with(Assembled { usage: Usage::default(), usage_json: None, ..reply });
         let report = stage.reports.last().unwrap();
         let counts = report.counts.unwrap();
@@ -150,5 +152,26 @@ fn usage_that_is_missing_is_estimated() {
         assert_eq!((spent.counts, spent.estimated, spent.unreported), (expect, 1, 0));
         stage.resume();
         assert_eq!(stage.session.spent(), spent);
+    }
+}
+
+/// What the engine computed once, it does not compute again: each request reads all of the prompt before, but for the
+/// opening of the reply, which is three tokens and stands elsewhere behind a reply without its reasoning.
+#[test]
+fn an_engine_reads_each_earlier_prompt() {
+    let mut stage = Stage::new(Setup { dialect: Dialect::OpenAiChat, ..Setup::default() });
+    stage.prompt("Do it.");
+    for width in [1, 30, 2] {
+        stage.end(End::Calls(width));
+        (0..width).for_each(|_| stage.give(0, "Some lines of a file.", false));
+    }
+    stage.end(End::Done);
+    stage.resume();
+    stage.prompt("More.");
+    stage.end(End::Done);
+    let counts: Vec<Counts> = stage.reports.iter().map(|report| report.counts.unwrap()).collect();
+    assert_eq!(counts.len(), 5);
+    for pair in counts.windows(2) {
+        assert!(pair[1].read.0 + 3 >= pair[0].prompt().0, "{counts:?}");
     }
 }

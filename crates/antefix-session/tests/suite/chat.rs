@@ -3,12 +3,13 @@
 use antefix_models::{Platform, Preset, Rules};
 use antefix_session::dialect::Dialect;
 use antefix_session::record::LaneRecord;
-use antefix_wire::anthropic::BlockKind;
-use antefix_wire::assemble::{Assembled, AssembledBlock};
+use antefix_sim::{ChatConfig, Config, HttpRequest, Script, Simulator, TemplateClass};
+use antefix_wire::assemble::{Assembled, ChatAssembler};
 use antefix_wire::json::{Body, Node};
+use antefix_wire::sse::Parser;
 use bytes::Bytes;
 
-use crate::stage::Setup;
+use crate::stage::{Setup, text};
 
 /// The model; with thinking, one whose template leaves out reasoning once the user speaks again.
 pub fn model(setup: &Setup) -> &'static str {
@@ -46,13 +47,36 @@ pub fn lane(setup: &Setup) -> LaneRecord {
     }
 }
 
-/// Reads a body as the strictest chat template does, and answers it. User and assistant take turns; calls are
-/// answered one by one, in their order, right behind the message that makes them.
-pub fn answer(body: &[u8], thinking: bool) -> Assembled {
+/// A server that renders as the model's template does: one that wants turns to alternate, or, with thinking, one that
+/// leaves out earlier reasoning.
+pub fn simulator(setup: &Setup) -> Simulator {
+    let template =
+        if setup.thinking { TemplateClass::ReasoningStripping } else { TemplateClass::StrictAlternation };
+    let script = Script::parse("rule\n  on any\n  think Thought {{turn}}.\n  text Fine.\n").unwrap();
+    Simulator::new(Config::chat(ChatConfig { template, ..ChatConfig::llamacpp() }), script)
+}
+
+/// What the simulator answers; it must take the request, and so must a strict reader.
+pub fn answer(simulator: &mut Simulator, body: &[u8], now: u64, thinking: bool) -> Assembled {
+    read_strictly(body);
+    assert!(thinking || !text(body).contains("reasoning_content"), "{}", text(body));
+    let request = HttpRequest { method: "POST", path: "/v1/chat/completions", headers: &[], body };
+    let response = simulator.handle(&request, antefix_sim::Millis(now));
+    let answer = response.bytes();
+    assert_eq!(response.status, 200, "{}\n{}", text(&answer), text(body));
+    let (mut parser, mut assembler) = (Parser::new(), ChatAssembler::new());
+    for event in parser.push(&answer).unwrap() {
+        assembler.event(&event).unwrap();
+    }
+    assembler.finish()
+}
+
+/// Reads a body as the strictest chat template does: user and assistant take turns; calls are answered one by one, in
+/// their order, right behind the message that makes them.
+fn read_strictly(body: &[u8]) {
     let body = Body::parse(body).unwrap();
     let messages: Vec<Node<'_>> = body.root().get("messages").unwrap().items().collect();
     let role = |message: &Node<'_>| message.get("role").unwrap().str().unwrap().into_owned();
-    let mut ids: Vec<String> = Vec::new();
     let mut all = std::collections::BTreeSet::new();
     let mut open: Vec<String> = Vec::new();
     let mut before = "assistant".to_owned();
@@ -82,34 +106,9 @@ pub fn answer(body: &[u8], thinking: bool) -> Assembled {
             assert!(arguments.starts_with('{') && Body::parse(arguments).is_ok(), "{text}");
             open.push(id);
         }
-        ids.clone_from(&open);
         before = now;
     }
-    assert!(ids.is_empty() && before != "assistant");
-    said(messages.len(), thinking)
-}
-
-fn said(messages: usize, thinking: bool) -> Assembled {
-    let usage =
-        r#"{"prompt_tokens":2903,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":2000}}"#;
-    let reasoning = format!(r#"{{"reasoning_content":"Thought {messages}."}}"#);
-    let text = r#"{"type":"text","text":"Fine."}"#.to_owned();
-    let parts = [(BlockKind::Thinking, reasoning), (BlockKind::Text, text)];
-    let block = |(kind, json): (BlockKind, String)| AssembledBlock {
-        json: json.into_bytes(),
-        kind,
-        complete: true,
-        broken_input: None,
-        unknown_deltas: 0,
-    };
-    Assembled {
-        message_id: Some("chatcmpl-1".to_owned()),
-        blocks: parts.into_iter().skip(usize::from(!thinking)).map(block).collect(),
-        stop_reason: Some("stop".to_owned()),
-        usage_json: Some(usage.as_bytes().to_vec()),
-        complete: true,
-        ..Assembled::default()
-    }
+    assert!(open.is_empty() && before != "assistant");
 }
 
 const TOOLS: &str = r#"[{"type":"function","function":{"name":"read","description":"Reads a file.","parameters":{"type":"object","properties":{"z":{"type":"number"},"a":{"type":"string"}}}}},{"type":"function","function":{"name":"edit","description":"Edits a file.","parameters":{"type":"object"}}}]"#;

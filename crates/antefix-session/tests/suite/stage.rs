@@ -74,6 +74,7 @@ pub struct Stage {
     /// What was forecast of each request.
     pub limits: Vec<Vec<Limit>>,
     simulator: Simulator,
+    chat_simulator: Simulator,
     now: u64,
     next_call: u64,
     is_alone: bool,
@@ -87,6 +88,7 @@ impl Stage {
             ..Config::default()
         };
         let script = Script::parse("rule\n  on any\n  think Thought {{turn}}.\n  text Fine.\n").unwrap();
+        let chat_simulator = chat::simulator(&setup);
         let mut stage = Self {
             session: session(Conversation::new(header()), &setup),
             setup,
@@ -102,6 +104,7 @@ impl Stage {
             reports: Vec::new(),
             limits: Vec::new(),
             simulator: Simulator::new(config, script),
+            chat_simulator,
             now: 1_000,
             next_call: 1,
             is_alone: false,
@@ -354,7 +357,7 @@ impl Stage {
     /// What the simulator answers; it must take the request.
     fn answer(&mut self, body: &[u8]) -> Assembled {
         if self.setup.dialect == Dialect::OpenAiChat {
-            return chat::answer(body, self.setup.thinking);
+            return chat::answer(&mut self.chat_simulator, body, self.now, self.setup.thinking);
         }
         let headers = [("x-api-key", "acme/main/secret"), ("anthropic-version", "2023-06-01")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
