@@ -34,7 +34,7 @@ mod tokens;
 pub use money::{Money, MoneyError, Price};
 pub use platform::{Platform, Ttl};
 pub use preset::{
-    Affinity, Content, ContextProbe, MaxTokens, Preset, PresetError, Protocol, Reasoning, Setting, SystemRole,
+    Affinity, ContextProbe, MaxTokens, Preset, PresetError, Protocol, Reasoning, Setting, SystemRole,
 };
 pub use price::{Breakdown, Counts, Modifiers, Prices, WEB_SEARCH, cost, cost_breakdown, price};
 pub use rules::{

@@ -30,6 +30,34 @@ impl Money {
         format!("{sign}{whole}.{}", part.trim_end_matches('0'))
     }
 
+    /// Dollars as the text of a JSON number, exponent included, as servers report a cost; to 1e-12 $, half away from
+    /// zero. `None` for what is negative or no number in range.
+    ///
+    /// ```
+    /// # use antefix_models::Money;
+    /// assert_eq!(Money::from_number("1.25e-5").map(Money::usd).as_deref(), Some("0.0000125"));
+    /// ```
+    pub fn from_number(text: &str) -> Option<Self> {
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let exponent: i32 = exponent.parse().ok()?;
+        let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || whole.len() + part.len() > 30 || !is_digits(whole) || !is_digits(part) {
+            return None;
+        }
+        let digits: i128 = format!("{whole}{part}").parse().ok()?;
+        let shift =
+            exponent.checked_add(DIGITS.cast_signed())?.checked_sub(i32::try_from(part.len()).ok()?)?;
+        let power = 10_i128.checked_pow(shift.unsigned_abs());
+        match (digits, power) {
+            (0, _) => Some(Self::ZERO),
+            (_, Some(power)) if shift >= 0 => digits.checked_mul(power).map(Self),
+            (_, Some(power)) => Some(Self((digits + power / 2) / power)),
+            // Less than half of the smallest amount.
+            (_, None) => (shift < 0).then_some(Self::ZERO),
+        }
+    }
+
     /// The amount to that many digits behind the point, half away from zero.
     fn rounded(self, digits: usize) -> Self {
         let spare = DIGITS.saturating_sub(u32::try_from(digits).unwrap_or(DIGITS));
@@ -156,6 +184,33 @@ const DIGITS: u32 = 12;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reported_numbers_are_read_in_any_form() {
+        for (text, expect) in [
+            ("0", Some(0)),
+            ("0.0", Some(0)),
+            ("0e99", Some(0)),
+            ("2", Some(2_000_000_000_000)),
+            ("0.00123", Some(1_230_000_000)),
+            ("1.5e-5", Some(15_000_000)),
+            ("1.5E+2", Some(150_000_000_000_000)),
+            ("0.0000000000014", Some(1)),
+            ("0.0000000000015", Some(2)),
+            ("4e-13", Some(0)),
+            ("5e-13", Some(1)),
+            ("1e-400", Some(0)),
+            ("1e400", None),
+            ("-1", None),
+            (".5", None),
+            ("1e", None),
+            ("NaN", None),
+            ("", None),
+            ("0.1234567890123456789012345678901", None),
+        ] {
+            assert_eq!(Money::from_number(text), expect.map(Money), "{text}");
+        }
+    }
 
     #[test]
     fn amounts_are_read_exactly_or_refused() {

@@ -47,8 +47,6 @@ pub struct Preset {
     pub reasoning: Reasoning,
     /// The role of the system prompt.
     pub system_role: SystemRole,
-    /// How text stands in a message.
-    pub content: Content,
     /// The member that limits the reply.
     pub max_tokens: MaxTokens,
     /// The day from which the service is gone.
@@ -145,7 +143,7 @@ pub enum ContextProbe {
     Models,
     /// `GET /props` beside the protocol's own path: `default_generation_settings.n_ctx` (llama.cpp).
     Props,
-    /// `POST /api/show` beside the protocol's own path: `num_ctx` among the parameters, else the model's own (Ollama).
+    /// `POST /api/show` beside the protocol's own path: `num_ctx` among the model's parameters (Ollama).
     OllamaShow,
 }
 
@@ -174,15 +172,6 @@ pub enum SystemRole {
     System,
     /// `developer`, which newer models of OpenAI ask for.
     Developer,
-}
-
-/// How text stands in a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Content {
-    /// As one string, which all servers take, unless there is more than text.
-    Text,
-    /// As an array of parts.
-    Parts,
 }
 
 /// The member of a request that limits the reply.

@@ -2,7 +2,7 @@
 
 use antefix_models::{Counts, Modifiers, Money, Platform, Tokens, cost, price};
 use antefix_wire::json::Body;
-use antefix_wire::usage::Usage;
+use antefix_wire::usage::{ReportedCost, Usage};
 
 use crate::conversation::Attempt;
 use crate::record::Millis;
@@ -70,15 +70,31 @@ pub fn spend(attempt: &Attempt, platform: Platform, model: &str) -> Spend {
         return Spend::default();
     }
     let body = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
-    let (counts, estimated) = match (body, outcome.reply_bytes) {
-        (Some(body), _) => (counts(&Usage::read(body.root())), 0),
+    let usage = body.map(|body| Usage::read(body.root()));
+    let reported = usage.as_ref().and_then(|usage| reported(usage.reported_cost.as_ref()?));
+    let (counts, estimated) = match (usage, outcome.reply_bytes) {
+        (Some(usage), _) => (counts(&usage), 0),
         (None, Some(reply)) => (estimate(attempt.attempt.bytes, reply), 1),
         (None, None) => return Spend { unreported: 1, ..Spend::default() },
     };
     let spend = Spend { counts, estimated, ..Spend::default() };
-    match price(platform, model, date(attempt.at), Modifiers::default(), counts.prompt()) {
+    // What the server says it took is what it took.
+    if let Some(cost) = reported {
+        return Spend { cost, ..spend };
+    }
+    let modifiers = Modifiers::at(platform, timestamp(attempt.at));
+    match price(platform, model, date(attempt.at), modifiers, counts.prompt()) {
         Some(prices) => Spend { cost: cost(&prices, &counts), ..spend },
         None => Spend { unpriced: 1, ..spend },
+    }
+}
+
+/// A cost that the server reported; `None` if it is no amount.
+fn reported(cost: &ReportedCost) -> Option<Money> {
+    match cost {
+        ReportedCost::Dollars(text) => Money::from_number(text),
+        // 1e10 of them make a dollar.
+        ReportedCost::Ticks(ticks) => Some(Money(i128::from(*ticks) * (Money::DOLLAR.0 / 10_000_000_000))),
     }
 }
 
@@ -91,6 +107,10 @@ fn estimate(request: u64, reply: u64) -> Counts {
 
 /// The UTC date of a point in time: what a dated price is looked up by.
 pub fn date(at: Millis) -> jiff::civil::Date {
+    timestamp(at).to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+fn timestamp(at: Millis) -> jiff::Timestamp {
     let timestamp = i64::try_from(at.0).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
-    timestamp.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_zoned(jiff::tz::TimeZone::UTC).date()
+    timestamp.unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }

@@ -13,10 +13,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod context;
 mod message;
 
 use std::borrow::Cow;
 
+pub use context::{listed_context, listed_models, props_context, shown_context};
 pub use message::{ToolCall, assistant_message};
 
 use crate::anthropic::{BlockKind, Role};

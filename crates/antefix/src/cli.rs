@@ -79,13 +79,17 @@ pub struct RunArgs {
     /// The model, for a new session [default: claude-sonnet-5-5]
     #[arg(long)]
     pub model: Option<String>,
-    /// Who answers
-    #[arg(long, value_enum, default_value_t)]
+    /// Who answers: `anthropic` (the Messages API, or a server that speaks it), `sim` (a simulator in this process,
+    /// which starts without any cache), or a server of Chat Completions: `compatible`, `llamacpp`, `ollama`,
+    /// `lm-studio`, `vllm`, `sglang`, `openrouter`, `deepseek`, `github-models`, `workers-ai`, or one of your own
+    /// (docs/providers.md)
+    #[arg(long, value_name = "NAME", default_value = "anthropic", value_parser = parse_provider)]
     pub provider: Provider,
-    /// The provider's address, in place of ANTHROPIC_BASE_URL; with `compatible` it ends in the API's version
+    /// The provider's address, in place of ANTHROPIC_BASE_URL or of what the preset says; for Chat Completions it ends
+    /// in the API's version
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// The environment variable that holds the key of a `compatible` server, if it wants one
+    /// The environment variable that holds the key of a server of Chat Completions, in place of the preset's
     #[arg(long, value_name = "NAME")]
     pub api_key_env: Option<String>,
     /// What is printed
@@ -231,21 +235,33 @@ pub struct DoctorArgs {
     /// Print the settings that hold in this folder, each with where it comes from
     #[arg(long)]
     pub settings: bool,
+    /// Look at this server of Chat Completions instead: its preset, its key's variable, its models, its context
+    #[arg(long, value_name = "NAME", conflicts_with = "settings")]
+    pub provider: Option<String>,
+    /// The model whose template and context are meant; the only one of the server if nothing is said
+    #[arg(long, value_name = "NAME", requires = "provider")]
+    pub model: Option<String>,
+    /// The server's address, in place of what the preset says
+    #[arg(long, value_name = "URL", requires = "provider")]
+    pub base_url: Option<String>,
+    /// The environment variable that holds the server's key, in place of the preset's
+    #[arg(long, value_name = "NAME", requires = "provider")]
+    pub api_key_env: Option<String>,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// Who answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Provider {
-    /// The Messages API, or a server that speaks it
+    /// The Messages API, or a server that speaks it.
     #[default]
     Anthropic,
-    /// A server that speaks Chat Completions: llama.cpp, vLLM, Ollama and many services
-    Compatible,
-    /// A simulator in this process, which starts without any cache
+    /// A simulator in this process, which starts without any cache.
     Sim,
+    /// A server of Chat Completions by the name of its preset, which settings may add to.
+    Preset(String),
 }
 
 /// What `run` prints.
@@ -308,6 +324,15 @@ pub enum TtlArg {
 
 /// The model of a new session.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-5-5";
+
+fn parse_provider(name: &str) -> Result<Provider, String> {
+    Ok(match name {
+        "anthropic" => Provider::Anthropic,
+        "sim" => Provider::Sim,
+        "" => return Err("a name is missing".to_owned()),
+        name => Provider::Preset(name.to_owned()),
+    })
+}
 
 fn parse_thinking(text: &str) -> Result<antefix_runtime::head::Thinking, String> {
     use antefix_runtime::head::Thinking;

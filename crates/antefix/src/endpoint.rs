@@ -2,15 +2,17 @@
 
 use antefix_http::client::Secret;
 use antefix_http::server::{ServerOptions, SimServer};
-use antefix_models::{Platform, Rules};
+use antefix_models::{Affinity, Platform, Preset, Protocol, Reasoning, Rules, Support, rules};
 use antefix_runtime::head::{ChatTerms, Thinking, default_max_tokens};
 use antefix_runtime::provider::Credential;
 use antefix_session::dialect::Dialect;
+use antefix_session::record::Header;
 use antefix_sim::{Config, Script, Simulator};
 
 use crate::cli::{DEFAULT_MODEL, Provider, RunArgs};
-use crate::environment::{self, Environment};
+use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::preset::{Chosen, Flags};
 use crate::settings::Settings;
 
 /// A server with what is known of it.
@@ -25,6 +27,10 @@ pub struct Endpoint {
     pub credential: Credential,
     /// How it wants Chat Completions.
     pub terms: ChatTerms,
+    /// What is known of a server of Chat Completions.
+    pub preset: Option<Preset>,
+    /// The variable of the environment that its key was read from.
+    pub key_variable: Option<String>,
     /// The simulator, if it answers.
     pub simulator: Option<SimServer>,
     /// What the user should be told of it.
@@ -44,10 +50,10 @@ impl Endpoint {
         environment: &Environment,
         settings: &Settings,
     ) -> Result<Self, Failure> {
-        match args.provider {
+        match &args.provider {
             Provider::Sim => Self::simulator().await,
             Provider::Anthropic => Self::anthropic(args, environment, settings),
-            Provider::Compatible => Self::compatible(args),
+            Provider::Preset(name) => Self::preset(name, args, settings),
         }
     }
 
@@ -67,29 +73,70 @@ impl Endpoint {
     }
 
     fn messages(base_url: String, credential: Credential) -> Self {
-        let (dialect, platform, terms) = (Dialect::Anthropic, Platform::Anthropic, ChatTerms::default());
-        Self { dialect, platform, base_url, credential, terms, simulator: None, notice: None }
+        Self {
+            dialect: Dialect::Anthropic,
+            platform: Platform::Anthropic,
+            base_url,
+            credential,
+            terms: ChatTerms::default(),
+            preset: None,
+            key_variable: None,
+            simulator: None,
+            notice: None,
+        }
     }
 
-    fn compatible(args: &RunArgs) -> Result<Self, Failure> {
-        let base_url = args.base_url.clone().ok_or_else(|| {
-            Failure::usage("`--provider compatible` needs the server's address")
-                .hint("for example `--base-url http://127.0.0.1:8080/v1`")
-        })?;
-        if args.thinking != Thinking::Default {
-            return Err(Failure::usage("`--thinking` is for the Messages API")
-                .hint("`--effort` is sent to a `compatible` server as `reasoning_effort`"));
-        }
-        let credential = match &args.api_key_env {
-            Some(name) => Credential::Bearer(environment::key_named(name).ok_or_else(|| {
-                Failure::usage(format!("the environment has no `{name}`")).hint(
-                    "`--api-key-env` names the variable that holds the key; leave it out if none is wanted",
-                )
-            })?),
-            None => Credential::None,
+    fn preset(name: &str, args: &RunArgs, settings: &Settings) -> Result<Self, Failure> {
+        let flags = Flags { base_url: args.base_url.clone(), api_key_env: args.api_key_env.clone() };
+        let chosen = Chosen::named(name, flags, settings)?;
+        let (base_url, credential) = (chosen.base_url()?, chosen.credential()?);
+        let key_variable = chosen.key_variable().map(str::to_owned);
+        let preset = chosen.preset;
+        let dialect = match preset.dialect {
+            Protocol::Messages => Dialect::Anthropic,
+            Protocol::ChatCompletions => Dialect::OpenAiChat,
         };
-        let (dialect, platform, terms) = (Dialect::OpenAiChat, Platform::Compatible, ChatTerms::default());
-        Ok(Self { dialect, platform, base_url, credential, terms, simulator: None, notice: None })
+        if dialect == Dialect::OpenAiChat && args.thinking != Thinking::Default {
+            return Err(Failure::usage("`--thinking` is for the Messages API")
+                .hint(format!("`--effort` is sent to `{name}` as `reasoning_effort`")));
+        }
+        let terms = ChatTerms {
+            usage_on_request: preset.include_usage,
+            limit_name: preset.max_tokens.name(),
+            system_role: preset.system_role.name(),
+            members: Vec::new(),
+            keeps_reasoning: preset.reasoning == Reasoning::SentBack,
+        };
+        let notice = (preset.tools == Support::No)
+            .then(|| format!("`{name}` takes no tools, so that none are offered"));
+        let platform = preset.platform;
+        let endpoint = Self::messages(base_url, credential);
+        Ok(Self { dialect, platform, terms, preset: Some(preset), key_variable, notice, ..endpoint })
+    }
+
+    /// Takes the session's name as the value that keeps it with the server that has its cache, and gives the headers
+    /// to send it in.
+    pub fn stick_to(&mut self, session: &Header) -> Vec<(String, String)> {
+        // A fork reads the cache of the session it comes from.
+        let name = session.forked_from.as_ref().map_or(&session.session, |(parent, _)| parent);
+        let mut headers = Vec::new();
+        for affinity in self.preset.iter().flat_map(|preset| &preset.affinity) {
+            match affinity {
+                Affinity::Header(header) => headers.push((header.clone(), name.clone())),
+                Affinity::Member(member) => self.terms.members.push((member.clone(), name.clone())),
+            }
+        }
+        headers
+    }
+
+    /// The rules of a model there.
+    pub fn rules(&self, model: &str) -> Rules {
+        self.preset.as_ref().map_or_else(|| rules(self.platform, model), |preset| preset.rules(model, None))
+    }
+
+    /// Whether tools are offered.
+    pub fn takes_tools(&self) -> bool {
+        self.preset.as_ref().is_none_or(|preset| preset.tools != Support::No)
     }
 
     /// Where requests share a cache: one address and, for the API itself, one key's workspace. The key is not

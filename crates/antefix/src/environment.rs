@@ -64,6 +64,11 @@ impl Environment {
     }
 }
 
+/// A variable that an address names.
+pub fn variable(name: &str) -> Option<String> {
+    text(name)
+}
+
 /// The key in a variable that the user named.
 pub fn key_named(name: &str) -> Option<Secret> {
     text(name).map(Secret::new)

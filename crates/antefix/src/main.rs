@@ -9,6 +9,7 @@ mod environment;
 mod failure;
 mod folders;
 mod out;
+mod preset;
 mod screen;
 mod settings;
 mod setup;

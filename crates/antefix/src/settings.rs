@@ -9,6 +9,7 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 
+use antefix_models::Preset;
 use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source};
 
 use crate::cli::RunArgs;
@@ -31,6 +32,8 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// `model`, `base_url` and `key_helper`, where a file sets them.
     pub values: Vec<Value>,
+    /// Own presets for servers of Chat Completions.
+    pub presets: Vec<(Preset, Source)>,
     /// What project and local files say and what does not hold, since the folder is not trusted.
     pub ignored: Vec<Value>,
     digest: String,
@@ -97,6 +100,7 @@ impl Settings {
             mode: (Mode::default(), Source::new("built-in")),
             rules: Vec::new(),
             values: Vec::new(),
+            presets: Vec::new(),
             ignored: Vec::new(),
             digest,
             home: environment.home.clone(),
@@ -184,6 +188,15 @@ impl Settings {
                 _ => self.ignored.push(value),
             }
         }
+        for preset in &file.presets {
+            if holds {
+                self.presets.retain(|(earlier, _)| earlier.name != preset.name);
+                self.presets.push((preset.clone(), file.source.clone()));
+            } else {
+                let (text, source) = (preset.name.clone(), file.source.clone());
+                self.ignored.push(Value { key: PRESET, text, source });
+            }
+        }
         Ok(())
     }
 
@@ -236,6 +249,7 @@ fn split(list: &[String]) -> Vec<String> {
 
 const PROJECT: &str = ".antefix/settings.toml";
 const LOCAL: &str = ".antefix/settings.local.toml";
+const PRESET: &str = "provider";
 const MODE: &str = "permissions.mode";
 const ALLOW: &str = "permissions.allow";
 const DENY: &str = "permissions.deny";

@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
-use antefix_models::{Money, Rules, Ttl, rules};
+use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
 use antefix_runtime::driver::{Agent, file_table, take_up_answers};
 use antefix_runtime::head::{HeadSpec, find_instructions};
 use antefix_runtime::provider::Provider;
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::{clock, transcript};
 use antefix_session::conversation::{Conversation, Lane};
+use antefix_session::dialect::Dialect;
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::LaneRecord;
+use antefix_session::spend::date;
 use antefix_tools::{Context, Executor, Registry};
 
 use crate::asking;
@@ -56,7 +58,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         holding = Holding::read(&here, environment, &Flags::of(args))?;
     }
     // All that may be refused is looked at before a session is made.
-    let endpoint = Endpoint::find(args, environment, &holding).await?;
+    let mut endpoint = Endpoint::find(args, environment, &holding).await?;
     notices.extend(endpoint.notice.clone());
     // A proxy would see what the simulator is asked, and it is in this process.
     let is_local = endpoint.simulator.is_some();
@@ -69,6 +71,9 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         })?;
     }
     let opened = open(args, &sessions, &here)?;
+    for (name, value) in endpoint.stick_to(opened.conversation.header()) {
+        provider.add_header(name, value);
+    }
     let cwd = session_folder(args, &opened.conversation, here, &mut notices)?;
     if cwd != holding.folder {
         holding = Holding::read(&cwd, environment, &Flags::of(args))?;
@@ -92,10 +97,11 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     };
     let fresh = lane.is_none();
     provider.name_betas(lane.map(|lane| lane.betas.clone()).unwrap_or_default());
-    let registry = registry(args);
-    let rules = rules(endpoint.platform, &model);
+    let registry = registry(args, endpoint.takes_tools());
+    let rules = endpoint.rules(&model);
     notices.extend(unknown_model(&rules));
-    let context = context(args, &opened.store, &opened.conversation, &cwd);
+    notices.extend(unpriced(&endpoint, &model));
+    let context = context(&endpoint, &opened.store, &opened.conversation, &cwd);
     let watch = Watch::new(holding.clone(), context.spill.clone(), environment.clone(), Flags::of(args));
     take_up_answers(watch.policy(), &opened.conversation)
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
@@ -178,9 +184,10 @@ fn not_holding(holding: &Holding) -> Option<String> {
     Some(format!("this folder is {}: `{first}`{others} in its settings does not hold", holding.trust.text()))
 }
 
-fn registry(args: &RunArgs) -> Registry {
+fn registry(args: &RunArgs, takes_tools: bool) -> Registry {
     let mut registry = Registry::builtin();
     let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
+    let allow = if takes_tools { allow } else { Some(Vec::new()) };
     registry.select(allow.as_deref(), &tools(&args.deny));
     registry
 }
@@ -226,8 +233,8 @@ fn settings(args: &RunArgs) -> Result<Settings, Failure> {
     Ok(Settings { limits, allow_break: args.allow_break, ..Settings::default() })
 }
 
-fn context(args: &RunArgs, store: &FileStore, conversation: &Conversation, cwd: &Path) -> Context {
-    let inherited = environment::all_but(args.api_key_env.as_deref());
+fn context(endpoint: &Endpoint, store: &FileStore, conversation: &Conversation, cwd: &Path) -> Context {
+    let inherited = environment::all_but(endpoint.key_variable.as_deref());
     let mut context = Context::new(cwd, store.folder().join("outputs")).with_environment(inherited);
     context.files = Arc::new(file_table(conversation));
     context
@@ -249,6 +256,15 @@ fn unknown_model(rules: &Rules) -> Option<String> {
     (!rules.known).then(|| {
         format!("`{}` is not in the model table: cautious rules apply, and no price is known", rules.id)
     })
+}
+
+/// A model of Chat Completions without a price; one of the Messages API is told of as not known.
+fn unpriced(endpoint: &Endpoint, model: &str) -> Option<String> {
+    let preset = endpoint.preset.as_ref().filter(|_| endpoint.dialect == Dialect::OpenAiChat)?;
+    let (platform, today) = (preset.platform, date(clock::now()));
+    let is_priced = platform == Platform::OpenRouter
+        || price(platform, model, today, Modifiers::default(), Tokens::ZERO).is_some();
+    (!is_priced).then(|| format!("no price of `{model}` is known: its requests are unpriced, not free"))
 }
 
 /// What is said when a session's index is gone; the next durable record writes a new one.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::civil::Date;
 
-use super::{Affinity, Content, ContextProbe, MaxTokens, Preset, Protocol, Reasoning, SystemRole};
+use super::{Affinity, ContextProbe, MaxTokens, Preset, Protocol, Reasoning, SystemRole};
 use crate::Platform;
 use crate::data::{DataError, Field, Row};
 use crate::registry::origin;
@@ -110,9 +110,8 @@ impl Preset {
             affinity: Vec::new(),
             include_usage: true,
             tools: Support::Unverified,
-            reasoning: Reasoning::SentBack,
+            reasoning: Reasoning::LeftOut,
             system_role: SystemRole::System,
-            content: Content::Text,
             max_tokens: MaxTokens::MaxTokens,
             retired: None,
             notes: Vec::new(),
@@ -150,7 +149,6 @@ impl Preset {
             "tools" => self.tools = named(key, value)?,
             "reasoning" => self.reasoning = named(key, value)?,
             "system_role" => self.system_role = named(key, value)?,
-            "content" => self.content = named(key, value)?,
             "max_tokens" => self.max_tokens = named(key, value)?,
             "retired" => match value {
                 Setting::Day(day) => self.retired = Some(*day),
@@ -209,7 +207,6 @@ choice!(ContextProbe, "models, props, ollama-show or none", "models" => Self::Mo
 choice!(Support, "yes, no or unverified", "yes" => Self::Yes, "no" => Self::No, "unverified" => Self::Unverified);
 choice!(Reasoning, "sent-back or left-out", "sent-back" => Self::SentBack, "left-out" => Self::LeftOut);
 choice!(SystemRole, "system or developer", "system" => Self::System, "developer" => Self::Developer);
-choice!(Content, "text or parts", "text" => Self::Text, "parts" => Self::Parts);
 choice!(MaxTokens, "max_tokens or max_completion_tokens", "max_tokens" => Self::MaxTokens, "max_completion_tokens" => Self::MaxCompletionTokens);
 
 impl Protocol {

@@ -148,7 +148,6 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("tools", "yes, no, unverified", "whether models take tools; with no, none are offered"),
     ("reasoning", "sent-back, left-out", "what becomes of a model's reasoning in the requests that follow"),
     ("system_role", "system, developer", "the role of the system prompt"),
-    ("content", "text, parts", "whether text stands in a message as one string or as an array of parts"),
     ("max_tokens", "max_tokens, max_completion_tokens", "the member that limits the reply"),
     ("about", "text", "what it is, for `antefix doctor`"),
     ("notes", "list of texts", "what else there is to know"),

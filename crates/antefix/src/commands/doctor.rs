@@ -1,3 +1,5 @@
+mod server;
+
 use std::process::ExitCode;
 
 use antefix_runtime::store::Sessions;
@@ -24,7 +26,14 @@ pub fn doctor(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, 
     if args.settings {
         return settings(args, environment);
     }
+    if let Some(name) = &args.provider {
+        return Ok(print(&server::checks(name, args, environment)?, args));
+    }
     let checks = [key(environment), base_url(environment), proxies(environment), state(environment), shell()];
+    Ok(print(&checks, args))
+}
+
+fn print(checks: &[Check], args: &DoctorArgs) -> ExitCode {
     if args.json {
         let rows = checks.iter().map(|check| {
             let mut object = Object::new();
@@ -37,11 +46,11 @@ pub fn doctor(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, 
         say!("{}", object.close());
     } else {
         say!("antefix {}", env!("CARGO_PKG_VERSION"));
-        for check in &checks {
-            say!("{} {:<10} {}", if check.ok { "✓" } else { "✗" }, check.name, check.text);
+        for check in checks {
+            say!("{} {:<10} {}", if check.ok { "✓" } else { "✗" }, check.name, harmless(&check.text));
         }
     }
-    Ok(ExitCode::from(u8::from(checks.iter().any(|check| !check.ok))))
+    ExitCode::from(u8::from(checks.iter().any(|check| !check.ok)))
 }
 
 /// `antefix doctor --settings`
@@ -53,6 +62,10 @@ fn settings(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Fa
     for rule in &settings.rules {
         let key = if rule.effect() == Effect::Allow { "permissions.allow" } else { "permissions.deny" };
         rows.push((key, rule.text().to_owned(), rule.source().to_string(), true));
+    }
+    for (preset, source) in &settings.presets {
+        let text = format!("{} ({})", preset.name, preset.about);
+        rows.push(("provider", text, source.to_string(), true));
     }
     let all = settings.values.iter().map(|value| (value, true));
     for (value, holds) in all.chain(settings.ignored.iter().map(|value| (value, false))) {

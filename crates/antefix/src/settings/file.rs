@@ -1,6 +1,7 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use antefix_models::{Preset, Setting};
 use antefix_tools::permission::Source;
 
 use super::{ALLOW, DENY, MODE};
@@ -15,6 +16,8 @@ pub(super) struct File {
     pub(super) text: String,
     /// Names and values, one for each rule of a list.
     pub(super) values: Vec<(&'static str, String)>,
+    /// Own presets.
+    pub(super) presets: Vec<Preset>,
 }
 
 impl File {
@@ -22,7 +25,7 @@ impl File {
         let text = Self::text(path)
             .map_err(|error| Failure::usage(format!("`{}` cannot be read: {error}", path.display())))?;
         let source = Source::new(&format!("{layer} {}", path.display()));
-        let mut file = Self { path: path.to_owned(), source, text, values: Vec::new() };
+        let mut file = Self { path: path.to_owned(), source, text, values: Vec::new(), presets: Vec::new() };
         let table: toml::Table =
             file.text.parse().map_err(|error: toml::de::Error| file.wrong(error.message()))?;
         for (name, value) in &table {
@@ -31,6 +34,7 @@ impl File {
                 "base_url" => file.set("base_url", value)?,
                 "key_helper" => file.set("key_helper", value)?,
                 "permissions" => file.permissions(value)?,
+                "provider" => file.providers(value)?,
                 _ => return Err(file.wrong(&format!("`{name}` is no setting"))),
             }
         }
@@ -75,6 +79,28 @@ impl File {
         Ok(())
     }
 
+    fn providers(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let wrong = |what: String| self.wrong(&what).hint("docs/providers.md lists the keys of a preset");
+        let table = value.as_table().ok_or_else(|| wrong("`provider` is no table".to_owned()))?;
+        let mut presets = Vec::new();
+        for (name, value) in table {
+            let keys = value.as_table().ok_or_else(|| wrong(format!("`provider.{name}` is no table")))?;
+            if RESERVED.contains(&name.as_str()) {
+                return Err(wrong(format!("`provider.{name}`: the name is taken")));
+            }
+            let mut settings = Vec::new();
+            for (key, value) in keys {
+                let setting = setting(value)
+                    .ok_or_else(|| wrong(format!("`provider.{name}.{key}` is no value of a preset")))?;
+                settings.push((key.clone(), setting));
+            }
+            let preset = Preset::own(name, &settings);
+            presets.push(preset.map_err(|error| wrong(format!("`provider.{name}`: {error}")))?);
+        }
+        self.presets = presets;
+        Ok(())
+    }
+
     fn set(&mut self, key: &'static str, value: &toml::Value) -> Result<(), Failure> {
         let text = value.as_str().ok_or_else(|| self.wrong(&format!("`{key}` is no text")))?;
         self.values.push((key, text.to_owned()));
@@ -86,6 +112,23 @@ impl File {
         list.iter().try_for_each(|rule| self.set(key, rule))
     }
 }
+
+/// A value of a preset's key.
+fn setting(value: &toml::Value) -> Option<Setting> {
+    match value {
+        toml::Value::String(text) => Some(Setting::Text(text.clone())),
+        toml::Value::Boolean(flag) => Some(Setting::Flag(*flag)),
+        toml::Value::Datetime(day) => day.to_string().parse().ok().map(Setting::Day),
+        toml::Value::Array(list) => {
+            let texts = list.iter().map(|item| item.as_str().map(str::to_owned));
+            texts.collect::<Option<_>>().map(Setting::Texts)
+        }
+        _ => None,
+    }
+}
+
+/// Names of providers that are no presets.
+const RESERVED: [&str; 2] = ["anthropic", "sim"];
 
 /// Bytes of a file of settings.
 const LARGEST: u64 = 1 << 20;
