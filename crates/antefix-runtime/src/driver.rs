@@ -3,7 +3,7 @@
 mod calls;
 mod gate;
 
-pub use calls::{file_table, source_block};
+pub use calls::{file_table, shell_state, source_block};
 pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
 
 use std::collections::{BTreeMap, VecDeque};

@@ -3,23 +3,24 @@
 mod capture;
 mod group;
 mod launch;
+mod process;
+mod state;
 
 use std::future::pending;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use antefix_wire::json::Body;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::process::Child;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::tool::built_in;
 use crate::{Access, BoxFuture, Context, Definition, Failure, Fields, Output, ProgressKind, Tool};
 use capture::Capture;
-use group::Group;
+use process::{Ending, Process, gone_once};
 
 pub use launch::{SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES};
+pub use state::{Shell, ShellState};
 
 /// `bash`: runs a shell command in the workspace, with standard input closed.
 ///
@@ -69,25 +70,26 @@ async fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     if command.trim().is_empty() {
         return Err(Failure::new("`command` is empty: expected a shell command"));
     }
-    let (child, output) = launch::launch(context, &command)?;
-    let mut running = Running::new(context, child, output);
+    if let Some(output) = state::lost_folder(context) {
+        return Ok(output);
+    }
+    let (process, output) = launch::launch(context, &command)?;
+    let mut running = Running::new(context, process, output);
     let end = running.until_end(timeout).await;
     Ok(running.report(end))
 }
 
 /// How a command ended.
 enum End {
-    Exited { status: ExitStatus, left_behind: bool },
+    Itself { how: Ending, left_behind: bool },
     TimedOut(Duration),
     Cancelled,
-    Lost(std::io::Error),
 }
 
 /// A command that runs, and what it has printed so far.
 struct Running<'a> {
     context: &'a Context,
-    child: Child,
-    group: Group,
+    process: Process,
     /// `None` once every writer has closed it.
     output: Option<pipe::Receiver>,
     buffer: Vec<u8>,
@@ -95,19 +97,18 @@ struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn new(context: &'a Context, child: Child, output: pipe::Receiver) -> Self {
+    fn new(context: &'a Context, process: Process, output: pipe::Receiver) -> Self {
         let limits = &context.limits;
         let capture = Capture::new(limits.shell_bytes, limits.spill_bytes, context.spill.clone());
-        let group = Group::new(child.id());
-        Self { context, child, group, output: Some(output), buffer: Vec::with_capacity(CHUNK_BYTES), capture }
+        Self { context, process, output: Some(output), buffer: Vec::with_capacity(CHUNK_BYTES), capture }
     }
 
     async fn until_end(&mut self, timeout: Duration) -> End {
         let context = self.context;
         let deadline = Instant::now() + timeout;
-        let status = loop {
+        let how = loop {
             tokio::select! {
-                status = self.child.wait() => break status,
+                how = self.process.ended() => break how,
                 () = take(&mut self.output, &mut self.buffer, &mut self.capture, context) => {}
                 () = sleep_until(deadline) => {
                     self.stop().await;
@@ -119,13 +120,7 @@ impl<'a> Running<'a> {
                 }
             }
         };
-        match status {
-            Ok(status) => End::Exited { status, left_behind: self.clear_up().await },
-            Err(error) => {
-                self.stop().await;
-                End::Lost(error)
-            }
-        }
+        End::Itself { how, left_behind: self.clear_up().await }
     }
 
     /// Takes in what is left in the pipe, and stops the processes that outlive the command; says whether
@@ -138,55 +133,55 @@ impl<'a> Running<'a> {
         left_behind
     }
 
-    /// Ends the group: asks, waits for the grace period, forces.
+    /// Ends all processes: asks, waits for the grace period, forces.
     async fn stop(&mut self) {
-        self.group.ask();
+        self.process.ask();
         if !self.drain(self.context.limits.kill_grace).await {
-            self.group.force();
+            self.process.force();
             self.drain(LINGER).await;
         }
     }
 
-    /// Reads until the pipe is closed and the group is gone; `false` if that took longer than `patience`.
+    /// Reads until the pipe is closed and all processes are gone; `false` if that took longer than `patience`.
     async fn drain(&mut self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        loop {
-            // Reaps the command itself, which would otherwise count as a member of the group.
-            let over = matches!(self.child.try_wait(), Ok(Some(_)) | Err(_));
-            if over && self.output.is_none() && !self.group.is_alive() {
-                return true;
-            }
+        while self.output.is_some() || !self.process.is_gone() {
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => return false,
                 () = take(&mut self.output, &mut self.buffer, &mut self.capture, self.context) => {}
-                () = sleep(POLL) => {}
+                () = gone_once(&mut self.process) => {}
             }
         }
+        true
     }
 
-    fn report(self, end: End) -> Output {
+    fn report(mut self, end: End) -> Output {
         let (mut text, mut notes) = self.capture.finish();
-        let is_error = !matches!(&end, End::Exited { status, .. } if status.success());
+        let is_error = !matches!(&end, End::Itself { how: Ending::Code(0), .. });
+        let state = self.process.take_state().and_then(|told| state::read(self.context, &told));
+        let shell = state.and_then(|(state, remarks)| {
+            notes.extend(remarks);
+            (state != self.context.start).then_some(state)
+        });
         match end {
-            End::Exited { status, left_behind } => {
+            End::Itself { how, left_behind } => {
                 if left_behind {
                     notes.push("processes left in the background were stopped".to_owned());
                 }
-                notes.push(ending(status));
+                notes.push(ending(&how));
             }
             End::TimedOut(timeout) => {
                 notes.push(format!("stopped: still running after {} ms", timeout.as_millis()));
             }
             End::Cancelled => notes.push("stopped: cancelled by the user".to_owned()),
-            End::Lost(error) => notes.push(format!("stopped: its exit code is unknown: {error}")),
         }
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
         let notes: Vec<_> = notes.iter().map(|note| format!("[{note}]")).collect();
         text.push_str(&notes.join("\n"));
-        Output { is_error, ..Output::text(text) }
+        Output { is_error, shell, ..Output::text(text) }
     }
 }
 
@@ -210,12 +205,11 @@ async fn take(
     }
 }
 
-fn ending(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => format!("killed by signal {signal}"),
-        (None, None) => "ended without an exit code".to_owned(),
+fn ending(how: &Ending) -> String {
+    match how {
+        Ending::Code(code) => format!("exit code {code}"),
+        Ending::Signal(signal) => format!("killed by signal {signal}"),
+        Ending::Unknown => "ended, and its exit code is not known".to_owned(),
     }
 }
 
@@ -240,6 +234,3 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// How long output and processes that outlive the command are waited for.
 const LINGER: Duration = Duration::from_millis(200);
-
-/// How often the end of the processes is looked for: the kernel tells nobody that a group is empty.
-const POLL: Duration = Duration::from_millis(5);

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::{Access, Cancellation, FileTable, paths};
+use crate::sandbox::{self, Options, Sandbox};
+use crate::{Access, Cancellation, FileTable, Shell, ShellState, paths};
 
 /// What a call may use; cheap to clone, and shared by the calls of a session.
 #[derive(Clone)]
@@ -24,8 +25,20 @@ pub struct Context {
     pub cancellation: Cancellation,
     /// The files the model has seen.
     pub files: Arc<FileTable>,
+    /// Where the next shell command starts.
+    pub shell: Arc<Shell>,
+    /// The program that holds and confines commands, which passes its arguments to
+    /// [`sandbox::helper`](crate::sandbox::helper). Without one, commands are not confined, begin afresh each time, and
+    /// what leaves their process group is not known.
+    pub helper: Option<Arc<Path>>,
+    /// The bounds of commands.
+    pub sandbox: Arc<Sandbox>,
     /// How much a call may return, read and wait.
     pub limits: Limits,
+    /// Where this call's shell command starts: as the shell was when its batch began, and so when it was judged.
+    pub(crate) start: ShellState,
+    /// Whether the helper can mount, once that is known.
+    can_mount: Arc<OnceLock<bool>>,
     call_id: Arc<str>,
     admitted: Option<Arc<Access>>,
     progress: Arc<dyn Fn(Progress) + Send + Sync>,
@@ -41,7 +54,12 @@ impl Context {
             environment: Arc::new(Vec::new()),
             cancellation: Cancellation::new(),
             files: Arc::new(FileTable::default()),
+            shell: Arc::new(Shell::default()),
+            helper: None,
+            sandbox: Arc::new(Sandbox::default()),
+            start: ShellState::default(),
             limits: Limits::default(),
+            can_mount: Arc::default(),
             call_id: Arc::from(""),
             admitted: None,
             progress: Arc::new(|_| ()),
@@ -66,9 +84,17 @@ impl Context {
         self
     }
 
-    /// The context of one call of a batch: the same, with progress reported under `call_id`.
+    /// Sets the program that holds commands, and their bounds.
+    pub fn with_helper(mut self, program: &Path, sandbox: Sandbox) -> Self {
+        self.helper = Some(Arc::from(program));
+        self.sandbox = Arc::new(sandbox);
+        self
+    }
+
+    /// The context of one call of a batch: the same, with progress reported under `call_id`, and with the shell as it
+    /// is now.
     pub fn for_call(&self, call_id: &str) -> Self {
-        Self { call_id: Arc::from(call_id), ..self.clone() }
+        Self { call_id: Arc::from(call_id), start: self.shell.state(), ..self.clone() }
     }
 
     /// Says what the call was allowed to touch when it was decided upon; `None` where nobody decided.
@@ -96,6 +122,15 @@ impl Context {
     /// Tells the listener how the call is getting on.
     pub fn report(&self, kind: ProgressKind) {
         (self.progress)(Progress { call_id: self.call_id.clone(), kind });
+    }
+
+    /// The options that a command's helper is started with.
+    pub(crate) fn helper_options(&self, helper: &Path) -> Options {
+        let options = self.sandbox.options(&self.cwd);
+        // There is nothing to mount where all may be changed.
+        let wanted = options.confined && !options.writable.iter().any(|path| path == Path::new("/"));
+        let mounts = wanted && *self.can_mount.get_or_init(|| sandbox::can_mount(helper));
+        Options { mounts, ..options }
     }
 
     /// The absolute path of what a model wrote as a path; symbolic links and `..` stay as they are.
@@ -199,6 +234,8 @@ pub struct Limits {
     pub shell_bytes: usize,
     /// Bytes of a command's output that are kept in a file at most.
     pub spill_bytes: u64,
+    /// Bytes of exported variables that carry over from one command to the next at most.
+    pub shell_state_bytes: usize,
     /// How long a command may run where the call does not say.
     pub shell_timeout: Duration,
     /// How long a command may run at most.
@@ -226,6 +263,7 @@ impl Default for Limits {
             grep_line_bytes: 400,
             shell_bytes: 30_000,
             spill_bytes: 256 << 20,
+            shell_state_bytes: 16 << 10,
             shell_timeout: Duration::from_secs(120),
             shell_timeout_max: Duration::from_secs(600),
             kill_grace: Duration::from_secs(2),

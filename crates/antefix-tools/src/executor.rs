@@ -78,6 +78,10 @@ impl Executor {
             });
             if let (Some((_, own)), Some(slot)) = (started.get(index), outputs.get_mut(index)) {
                 own.report(ProgressKind::Finished { is_error: output.is_error });
+                if let Some(state) = &output.shell {
+                    // Here and not in the tool, so that of two the later on record holds.
+                    context.shell.set(state.clone());
+                }
                 each(index, &output);
                 *slot = Some(output);
             }

@@ -26,13 +26,14 @@ pub mod place;
 mod read;
 mod registry;
 mod regular;
+pub mod sandbox;
 mod spill;
 mod store;
 mod tool;
 mod walk;
 
 pub use base64::encode as base64_encode;
-pub use bash::{Bash, SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES};
+pub use bash::{Bash, SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES, Shell, ShellState};
 pub use cancellation::Cancellation;
 pub use context::{Context, Limits, Progress, ProgressKind};
 pub use definition::{Definition, DefinitionError};

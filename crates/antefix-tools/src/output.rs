@@ -1,6 +1,6 @@
 //! What a call gives back.
 
-use crate::FileFact;
+use crate::{FileFact, ShellState};
 
 /// What a call gives back: the content for the model, and the facts for the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct Output {
     pub is_error: bool,
     /// What the model now knows about files; not part of the prompt.
     pub facts: Vec<FileFact>,
+    /// Where the next shell command starts, where this call has changed it; not part of the prompt.
+    pub shell: Option<ShellState>,
 }
 
 impl Output {
@@ -18,7 +20,7 @@ impl Output {
     pub fn text(text: impl Into<String>) -> Self {
         let text = Some(text.into()).filter(|text| !text.is_empty());
         let text = text.unwrap_or_else(|| "(empty)".to_owned());
-        Self { content: vec![Content::Text(text)], is_error: false, facts: Vec::new() }
+        Self { content: vec![Content::Text(text)], is_error: false, facts: Vec::new(), shell: None }
     }
 
     /// A failed result of one text.

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use antefix_wire::json::Body;
 
-use crate::{Access, paths};
+use crate::{Access, Shell, paths};
 use judge::ShellCall;
 use rule::{PROTECTED, Pattern, written};
 
@@ -94,6 +94,7 @@ pub struct Policy {
     rules: Vec<Rule>,
     trusted: bool,
     readable: Vec<PathBuf>,
+    shell: Arc<Shell>,
     remembered: Arc<RwLock<Vec<Rule>>>,
 }
 
@@ -108,6 +109,7 @@ impl Policy {
             rules: Vec::new(),
             trusted: false,
             readable: Vec::new(),
+            shell: Arc::new(Shell::default()),
             remembered: Arc::default(),
         }
     }
@@ -137,9 +139,10 @@ impl Policy {
         self
     }
 
-    /// Shares the allow rules that are remembered with another policy, from now on.
+    /// Shares the allow rules that are remembered, and the shell, with another policy from now on.
     pub fn sharing_answers_with(mut self, other: &Self) -> Self {
         self.remembered = Arc::clone(&other.remembered);
+        self.shell = Arc::clone(&other.shell);
         self
     }
 
@@ -147,6 +150,12 @@ impl Policy {
     pub fn remembers(&self, text: &str) -> bool {
         let remembered = self.remembered.read().unwrap_or_else(PoisonError::into_inner);
         remembered.iter().any(|rule| rule.text() == text)
+    }
+
+    /// Sets the shell whose commands are judged: relative paths start where it is.
+    pub fn with_shell(mut self, shell: &Arc<Shell>) -> Self {
+        self.shell = Arc::clone(shell);
+        self
     }
 
     /// The mode.

@@ -5,6 +5,7 @@ mod sim;
 use std::path::PathBuf;
 
 use antefix_tools::permission::Mode;
+use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use sim::{ChatKnobs, ClockArg, OnOff, SimArgs};
@@ -136,6 +137,12 @@ pub struct RunArgs {
     /// `read(.env)`
     #[arg(long, value_name = "TOOL|RULE")]
     pub deny: Vec<String>,
+    /// What shell commands may change (docs/sandbox.md); `workspace` if nothing is set
+    #[arg(long, value_enum, value_name = "BOUNDS")]
+    pub sandbox: Option<SandboxArg>,
+    /// Whether shell commands may use the network; `on` if nothing is set
+    #[arg(long, value_enum)]
+    pub network: Option<Switch>,
     /// Let this folder's own settings hold in full, for this run
     #[arg(long)]
     pub trust: bool,
@@ -296,6 +303,27 @@ impl From<PermissionMode> for Mode {
             PermissionMode::AcceptEdits => Self::AcceptEdits,
             PermissionMode::ReadOnly => Self::ReadOnly,
             PermissionMode::Full => Self::Full,
+        }
+    }
+}
+
+/// What shell commands may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SandboxArg {
+    /// Files of this folder; what usually holds keys in the home folder cannot be read
+    Workspace,
+    /// No files but those of a temporary folder of their own
+    ReadOnly,
+    /// Whatever you may change
+    Off,
+}
+
+impl From<SandboxArg> for Confinement {
+    fn from(arg: SandboxArg) -> Self {
+        match arg {
+            SandboxArg::Workspace => Self::Workspace,
+            SandboxArg::ReadOnly => Self::ReadOnly,
+            SandboxArg::Off => Self::Off,
         }
     }
 }

@@ -24,6 +24,13 @@ use cli::{Cli, Command};
 use environment::Environment;
 
 fn main() -> ExitCode {
+    let arguments = std::env::args_os().skip(1);
+    if let Some(result) = antefix_tools::sandbox::helper(arguments, environment::all().into_iter()) {
+        return result.unwrap_or_else(|error| {
+            out::tell!("antefix: {error}");
+            ExitCode::from(NOT_STARTED)
+        });
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -48,3 +55,6 @@ fn main() -> ExitCode {
         Err(failure) => failure.report(),
     }
 }
+
+/// What a shell gives for a command that could not be started.
+const NOT_STARTED: u8 = 126;

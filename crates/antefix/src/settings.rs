@@ -1,5 +1,6 @@
 //! Settings in layers: built-in, the user's, the project's, local ones, flags. Each value knows where it comes from.
 
+mod bounds;
 mod file;
 mod remember;
 #[cfg(test)]
@@ -11,10 +12,12 @@ use std::path::{Path, PathBuf};
 
 use antefix_models::Preset;
 use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source};
+use antefix_tools::sandbox::Confinement;
 
-use crate::cli::RunArgs;
+use crate::cli::{RunArgs, Switch};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use bounds::Bounds;
 use file::File;
 use trust::{Trust, digest};
 pub use watch::Watch;
@@ -28,6 +31,8 @@ pub struct Settings {
     pub trust: Trust,
     /// What happens to calls that no rule speaks of.
     pub mode: (Mode, Source),
+    /// The bounds of commands.
+    pub bounds: Bounds,
     /// All rules that hold.
     pub rules: Vec<Rule>,
     /// `model`, `base_url` and `key_helper`, where a file sets them.
@@ -60,6 +65,10 @@ pub struct Flags {
     pub allow: Vec<String>,
     /// The rules of `--deny`.
     pub deny: Vec<String>,
+    /// `--sandbox`
+    pub sandbox: Option<Confinement>,
+    /// `--network`
+    pub network: Option<bool>,
     /// `--trust`
     pub trust: bool,
 }
@@ -72,6 +81,8 @@ impl Flags {
             mode: args.permission_mode.map(Into::into),
             allow: rules(args.allow.as_deref().unwrap_or_default()),
             deny: split(&args.deny),
+            sandbox: args.sandbox.map(Into::into),
+            network: args.network.map(|network| network == Switch::On),
             trust: args.trust,
         }
     }
@@ -98,6 +109,7 @@ impl Settings {
             folder: folder.to_owned(),
             trust: if flags.trust { Trust::Flag } else { stored },
             mode: (Mode::default(), Source::new("built-in")),
+            bounds: Bounds::default(),
             rules: Vec::new(),
             values: Vec::new(),
             presets: Vec::new(),
@@ -179,6 +191,13 @@ impl Settings {
                         self.ignored.push(value);
                     }
                 }
+                bounds::MODE | bounds::NETWORK | bounds::WRITE => {
+                    let home = self.home.clone();
+                    let row = (*key, text.as_str(), &file.source);
+                    if !self.bounds.add(row, holds, home.as_deref()).map_err(|error| file.wrong(&error))? {
+                        self.ignored.push(value);
+                    }
+                }
                 DENY => self.rules.push(self.rule(text, Effect::Deny, &file.source)?),
                 ALLOW if holds => self.rules.push(self.rule(text, Effect::Allow, &file.source)?),
                 _ if holds => {
@@ -203,6 +222,12 @@ impl Settings {
     fn add_flags(&mut self, flags: &Flags) -> Result<(), Failure> {
         if let Some(mode) = flags.mode {
             self.mode = (mode, Source::new("flag --permission-mode"));
+        }
+        if let Some(sandbox) = flags.sandbox {
+            self.bounds.set_mode(sandbox, &Source::new("flag --sandbox"), true);
+        }
+        if let Some(network) = flags.network {
+            self.bounds.set_network(network, &Source::new("flag --network"), true);
         }
         for text in &flags.allow {
             self.rules.push(self.rule(text, Effect::Allow, &Source::new("flag --allow"))?);

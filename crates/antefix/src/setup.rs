@@ -7,7 +7,7 @@ use std::time::Duration;
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
-use antefix_runtime::driver::{Agent, file_table, take_up_answers};
+use antefix_runtime::driver::{Agent, file_table, shell_state, take_up_answers};
 use antefix_runtime::head::{HeadSpec, find_instructions};
 use antefix_runtime::provider::Provider;
 use antefix_runtime::store::{FileStore, Sessions};
@@ -18,7 +18,8 @@ use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
 use antefix_session::record::LaneRecord;
 use antefix_session::spend::date;
-use antefix_tools::{Context, Executor, Registry};
+use antefix_tools::sandbox::{Available, OWN_PROGRAM, Sandbox};
+use antefix_tools::{Context, Executor, Registry, Shell};
 
 use crate::asking;
 use crate::cli::{RunArgs, Switch, TtlArg};
@@ -101,8 +102,13 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let rules = endpoint.rules(&model);
     notices.extend(unknown_model(&rules));
     notices.extend(unpriced(&endpoint, &model));
-    let context = context(&endpoint, &opened.store, &opened.conversation, &cwd);
-    let watch = Watch::new(holding.clone(), context.spill.clone(), environment.clone(), Flags::of(args));
+    let temporary = opened.store.folder().join("tmp");
+    let home = environment.home.as_deref();
+    let (sandbox, unconfined) = holding.bounds.sandbox(Available::probe(), home, temporary)?;
+    notices.extend(unconfined);
+    let context = context(&endpoint, &opened.store, &opened.conversation, &cwd, sandbox);
+    let watch = Watch::new(holding.clone(), context.spill.clone(), environment.clone(), Flags::of(args))
+        .with_shell(&context.shell);
     take_up_answers(watch.policy(), &opened.conversation)
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
     let head = fresh
@@ -233,10 +239,19 @@ fn settings(args: &RunArgs) -> Result<Settings, Failure> {
     Ok(Settings { limits, allow_break: args.allow_break, ..Settings::default() })
 }
 
-fn context(endpoint: &Endpoint, store: &FileStore, conversation: &Conversation, cwd: &Path) -> Context {
+fn context(
+    endpoint: &Endpoint,
+    store: &FileStore,
+    conversation: &Conversation,
+    cwd: &Path,
+    sandbox: Sandbox,
+) -> Context {
     let inherited = environment::all_but(endpoint.key_variable.as_deref());
-    let mut context = Context::new(cwd, store.folder().join("outputs")).with_environment(inherited);
+    let mut context = Context::new(cwd, store.folder().join("outputs"))
+        .with_environment(inherited)
+        .with_helper(Path::new(OWN_PROGRAM), sandbox);
     context.files = Arc::new(file_table(conversation));
+    context.shell = Arc::new(Shell::new(shell_state(conversation)));
     context
 }
 

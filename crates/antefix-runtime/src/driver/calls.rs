@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::event::{Event, Returned};
-use antefix_tools::{Cancellation, Content, FileFact, FileTable, Output, ProgressKind, Scope};
+use antefix_tools::{Cancellation, Content, FileFact, FileTable, Output, ProgressKind, Scope, ShellState};
 use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
 
@@ -61,6 +61,15 @@ pub fn file_table(conversation: &Conversation) -> FileTable {
     table
 }
 
+/// Where the next shell command starts, from the results on record: the newest that says so holds.
+pub fn shell_state(conversation: &Conversation) -> ShellState {
+    let states = conversation.results().values().rev().filter_map(|result| {
+        let body = Body::parse(result.facts.to_vec()).ok()?;
+        body.root().items().find_map(|fact| read_shell(fact.get("shell")?))
+    });
+    states.into_iter().next().unwrap_or_default()
+}
+
 fn tool_call(call: &Call) -> antefix_tools::Call {
     // INVARIANT: the input is a span of a message that was scanned.
     let input = Body::parse(call.input.to_vec()).or_else(|_| Body::parse(*b"{}"));
@@ -73,7 +82,7 @@ fn returned(output: &Output) -> Returned {
     Returned {
         content: output.content.iter().map(content_block).collect(),
         is_error: output.is_error,
-        facts: write_facts(&output.facts),
+        facts: write_facts(&output.facts, output.shell.as_ref()),
     }
 }
 
@@ -95,7 +104,7 @@ pub fn source_block(kind: &str, media_type: &str, base64: &str) -> Bytes {
     out.into()
 }
 
-fn write_facts(facts: &[FileFact]) -> Bytes {
+fn write_facts(facts: &[FileFact], shell: Option<&ShellState>) -> Bytes {
     let mut out = vec![b'['];
     for (index, fact) in facts.iter().enumerate() {
         if index > 0 {
@@ -110,6 +119,12 @@ fn write_facts(facts: &[FileFact]) -> Bytes {
             format!(r#","size":{size},"mtime_ns":"{mtime}","scope":"{scope}"}}"#).as_bytes(),
         );
     }
+    if let Some(shell) = shell {
+        if !facts.is_empty() {
+            out.push(b',');
+        }
+        write_shell(&mut out, shell);
+    }
     out.push(b']');
     out.into()
 }
@@ -123,4 +138,63 @@ fn read_fact(node: Node<'_>) -> Option<FileFact> {
         mtime_ns: text("mtime_ns")?.parse().ok()?,
         scope: Scope::from_name(&text("scope")?)?,
     })
+}
+
+fn write_shell(out: &mut Vec<u8>, shell: &ShellState) {
+    out.extend_from_slice(b"{\"shell\":{");
+    if let Some(folder) = &shell.folder {
+        out.extend_from_slice(b"\"folder\":");
+        write_string(out, &folder.to_string_lossy());
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"set\":[");
+    for (index, (name, value)) in shell.set.iter().enumerate() {
+        out.extend_from_slice(if index > 0 { b",[" } else { b"[" });
+        write_string(out, name);
+        out.push(b',');
+        write_string(out, value);
+        out.push(b']');
+    }
+    out.extend_from_slice(b"],\"unset\":[");
+    for (index, name) in shell.unset.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_string(out, name);
+    }
+    out.extend_from_slice(b"]}}");
+}
+
+fn read_shell(node: Node<'_>) -> Option<ShellState> {
+    let text = |node: Node<'_>| node.str().map(|text| text.into_owned());
+    let pair = |node: Node<'_>| {
+        let mut items = node.items();
+        Some((text(items.next()?)?, text(items.next()?)?))
+    };
+    Some(ShellState {
+        folder: node.get("folder").and_then(text).map(PathBuf::from),
+        set: node.get("set")?.items().map(pair).collect::<Option<_>>()?,
+        unset: node.get("unset")?.items().map(text).collect::<Option<_>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shell_on_record_is_the_shell_that_was() {
+        let set = [("A", "x\n\"y\""), ("B", "")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let full = ShellState {
+            folder: Some("/w/a b".into()),
+            set: set.into(),
+            unset: ["C", "D"].map(str::to_owned).into(),
+        };
+        for state in [full, ShellState::default()] {
+            let facts = write_facts(&[], Some(&state));
+            let body = Body::parse(facts.to_vec()).unwrap();
+            let read = body.root().items().find_map(|fact| read_shell(fact.get("shell")?));
+            assert_eq!(read, Some(state));
+        }
+    }
 }

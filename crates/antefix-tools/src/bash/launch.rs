@@ -1,67 +1,104 @@
-//! Starts a command: the shell, its environment, its process group, its one pipe.
+//! Starts a command: the shell, its environment, its process group or its keeper, its one pipe.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::DirBuilder;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tokio::net::unix::pipe;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
+use super::process::{Kept, Process};
+use super::state::{self, Environment};
+use crate::sandbox::{NAME, Options, carried};
 use crate::{Context, Failure};
 
 /// Starts `command`; gives it and the reading end of the pipe that it prints to.
-pub(super) fn launch(context: &Context, command: &str) -> Result<(Child, pipe::Receiver), Failure> {
-    if !context.cwd.is_dir() {
-        return Err(Failure::new(format!("the workspace folder {} is not there", context.cwd.display())));
-    }
-    let failed = |error: std::io::Error| Failure::new(format!("the command could not be started: {error}"));
+pub(super) fn launch(context: &Context, command: &str) -> Result<(Process, pipe::Receiver), Failure> {
+    let start = Start::new(context, command)?;
     let (reader, writer) = std::io::pipe().map_err(failed)?;
-    let mut shell = shell(context);
-    shell
-        .arg("-c")
-        .arg(command)
-        .current_dir(&context.cwd)
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone().map_err(failed)?)
-        .stderr(writer)
-        .kill_on_drop(true);
-    let child = shell.spawn().map_err(failed)?;
-    let receiver = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?;
-    Ok((child, receiver))
-}
-
-/// The shell at the head of a process group. Where there is `setsid`, it is in a session of its own, so that
-/// programs that ask for a password find no terminal to ask on and fail instead of waiting.
-fn shell(context: &Context) -> Command {
-    let bash = find(context, "bash").unwrap_or_else(|| "sh".into());
-    let mut command = match find(context, "setsid") {
-        Some(setsid) => {
-            let mut command = Command::new(setsid);
-            command.arg(bash);
-            command
+    let process = match &context.helper {
+        Some(helper) => {
+            let options = Options { tells_state: start.is_bash, ..context.helper_options(helper) };
+            Process::Kept(start.kept(helper, options, writer.into())?)
         }
-        None => {
-            let mut command = Command::new(bash);
-            command.process_group(0);
-            command
-        }
+        None => start.grouped(context, writer.into())?,
     };
-    command.env_clear().envs(environment(context));
-    command
+    Ok((process, pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?))
 }
 
-/// The environment without secrets.
-fn environment(context: &Context) -> impl Iterator<Item = (&OsString, &OsString)> {
-    let all = context.environment.iter().map(|(name, value)| (name, value));
-    all.filter(|(name, _)| !is_secret(name))
+/// A command that is about to start.
+struct Start {
+    shell: OsString,
+    is_bash: bool,
+    command: OsString,
+    folder: PathBuf,
+    environment: Environment,
 }
 
-fn is_secret(name: &OsStr) -> bool {
-    let name = name.to_string_lossy().to_ascii_uppercase();
-    SECRET_NAMES.contains(&name.as_str())
-        || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
-        || SECRET_PARTS.iter().any(|part| name.contains(part))
+impl Start {
+    fn new(context: &Context, command: &str) -> Result<Self, Failure> {
+        if !context.cwd.is_dir() {
+            let text = format!("the workspace folder {} is not there", context.cwd.display());
+            return Err(Failure::new(text));
+        }
+        if context.helper.is_none() && context.sandbox.is_on() {
+            return Err(Failure::new("commands cannot be confined here: there is no helper to do it"));
+        }
+        if let Some(temporary) = context.sandbox.temporary.as_ref().filter(|_| context.sandbox.is_on()) {
+            DirBuilder::new().recursive(true).mode(0o700).create(temporary).map_err(failed)?;
+        }
+        let bash = find(context, "bash");
+        Ok(Self {
+            is_bash: bash.is_some(),
+            shell: bash.map_or_else(|| "sh".into(), PathBuf::into_os_string),
+            command: command.into(),
+            folder: state::folder(context).to_owned(),
+            environment: state::environment(context),
+        })
+    }
+
+    /// Through the helper, which reports and is ordered through pipes.
+    fn kept(self, helper: &Path, options: Options, output: OwnedFd) -> Result<Kept, Failure> {
+        let (input, orders) = std::io::pipe().map_err(failed)?;
+        let (told, report) = std::io::pipe().map_err(failed)?;
+        let options = Options { command: vec![self.shell, "-c".into(), self.command], ..options };
+        let mut command = Command::new(helper);
+        command.arg0(NAME).args(options.arguments()).current_dir(self.folder).env_clear();
+        command.envs(self.environment.into_iter().map(|(name, value)| (carried(&name), value)));
+        // What ends this process's group must not end the keeper.
+        command.process_group(0).stdin(input).stdout(report).stderr(output).kill_on_drop(false);
+        let keeper = command.spawn().map_err(failed)?;
+        let told = pipe::Receiver::from_owned_fd(OwnedFd::from(told)).map_err(failed)?;
+        Ok(Kept::new(keeper, orders, told))
+    }
+
+    /// At the head of a process group. Where there is `setsid`, it is in a session of its own, so that programs that
+    /// ask for a password find no terminal to ask on and fail instead of waiting.
+    fn grouped(self, context: &Context, output: OwnedFd) -> Result<Process, Failure> {
+        let mut command = match find(context, "setsid") {
+            Some(setsid) => {
+                let mut command = Command::new(setsid);
+                command.arg(self.shell);
+                command
+            }
+            None => {
+                let mut command = Command::new(self.shell);
+                command.process_group(0);
+                command
+            }
+        };
+        command.arg("-c").arg(self.command).current_dir(self.folder).env_clear().envs(self.environment);
+        command.stdin(Stdio::null()).stdout(output.try_clone().map_err(failed)?).stderr(output);
+        let child = command.kill_on_drop(true).spawn().map_err(failed)?;
+        Ok(Process::grouped(child))
+    }
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::new(format!("the command could not be started: {error}"))
 }
 
 /// The file of a program on the environment's `PATH`.
@@ -69,6 +106,13 @@ fn find(context: &Context, program: &str) -> Option<PathBuf> {
     let path = context.environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new(DEFAULT_PATH), |(_, value)| value);
     std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+pub(super) fn is_secret(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    SECRET_NAMES.contains(&name.as_str())
+        || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        || SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
 /// Environment variables that commands never get.

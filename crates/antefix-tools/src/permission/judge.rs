@@ -13,6 +13,8 @@ use crate::paths;
 pub(super) struct ShellCall<'a> {
     policy: &'a Policy,
     remembered: &'a [Rule],
+    /// Where the shell is.
+    start: PathBuf,
 }
 
 /// What of a line is not allowed, and the rules that would allow it.
@@ -25,7 +27,8 @@ struct Refused {
 
 impl<'a> ShellCall<'a> {
     pub(super) fn new(policy: &'a Policy, remembered: &'a [Rule]) -> Self {
-        Self { policy, remembered }
+        let start = policy.shell.state().folder.unwrap_or_else(|| policy.root.clone());
+        Self { policy, remembered, start }
     }
 
     pub(super) fn decide(&self, text: &str) -> Decision {
@@ -114,7 +117,7 @@ impl<'a> ShellCall<'a> {
     fn spellings(&self, text: &str) -> [PathBuf; 2] {
         let path = match (text.strip_prefix("~/"), &self.policy.home) {
             (Some(rest), Some(home)) => home.join(rest),
-            _ => self.policy.root.join(text),
+            _ => self.start.join(text),
         };
         [super::written(&path), paths::resolve(&path)]
     }
@@ -163,13 +166,13 @@ impl<'a> ShellCall<'a> {
         doubts
     }
 
-    /// The folders that relative paths may start at: the workspace, and the one that the line enters first. `None`
+    /// The folders that relative paths may start at: where the shell is, and the one that the line enters first. `None`
     /// where it enters others later.
     fn folders(&self, line: &Line) -> Option<Vec<PathBuf>> {
-        let mut folders = vec![self.policy.root.clone()];
+        let mut folders = vec![self.start.clone()];
         for (at, command) in line.commands.iter().enumerate() {
             match harm(command) {
-                Harm::Enters(Some(folder)) if at == 0 => folders.push(self.policy.root.join(folder.plain()?)),
+                Harm::Enters(Some(folder)) if at == 0 => folders.push(self.start.join(folder.plain()?)),
                 Harm::Enters(_) => return None,
                 _ => {}
             }
@@ -222,7 +225,7 @@ impl<'a> ShellCall<'a> {
     }
 
     fn is_harmless(&self, command: &Simple, folders: Option<&[PathBuf]>) -> bool {
-        let is_here = folders.is_some_and(|folders| folders.len() == 1);
+        let is_here = folders.is_some_and(|folders| *folders == [self.policy.root.clone()]);
         match harm(command) {
             Harm::Possible => false,
             Harm::None => command.opaque.is_none(),
@@ -232,7 +235,7 @@ impl<'a> ShellCall<'a> {
                 self.may_read(&words, folders, is_deep)
             }
             Harm::Enters(folder) => {
-                let root = std::slice::from_ref(&self.policy.root);
+                let root = std::slice::from_ref(&self.start);
                 folder.is_some_and(|folder| folders.is_some() && self.may_read(&[folder], Some(root), false))
             }
         }
@@ -281,8 +284,8 @@ impl<'a> ShellCall<'a> {
             return None;
         }
         let tool = if target.write { "edit" } else { "read" };
-        let resolved = paths::resolve(&self.policy.root.join(path));
-        let decision = self.policy.decide_path(tool, target.write, &resolved, Some(path));
+        let given = self.start.join(path);
+        let decision = self.policy.decide_path(tool, target.write, &paths::resolve(&given), given.to_str());
         match &decision.verdict {
             Verdict::Allow => {
                 if !decision.by_default {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use antefix_models::{Preset, Setting};
 use antefix_tools::permission::Source;
 
-use super::{ALLOW, DENY, MODE};
+use super::{ALLOW, DENY, MODE, bounds};
 use crate::failure::Failure;
 
 /// One file of settings, read strictly: what is not known is an error, since a rule that is misspelt would not hold.
@@ -35,6 +35,7 @@ impl File {
                 "key_helper" => file.set("key_helper", value)?,
                 "permissions" => file.permissions(value)?,
                 "provider" => file.providers(value)?,
+                "sandbox" => file.sandbox(value)?,
                 _ => return Err(file.wrong(&format!("`{name}` is no setting"))),
             }
         }
@@ -98,6 +99,19 @@ impl File {
             presets.push(preset.map_err(|error| wrong(format!("`provider.{name}`: {error}")))?);
         }
         self.presets = presets;
+        Ok(())
+    }
+
+    fn sandbox(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let table = value.as_table().ok_or_else(|| self.wrong("`sandbox` is no table"))?;
+        for (name, value) in table {
+            match name.as_str() {
+                "mode" => self.set(bounds::MODE, value)?,
+                "network" => self.set(bounds::NETWORK, value)?,
+                "write" => self.rules(bounds::WRITE, value)?,
+                _ => return Err(self.wrong(&format!("`sandbox.{name}` is no setting"))),
+            }
+        }
         Ok(())
     }
 

@@ -45,6 +45,14 @@ impl Place {
 /// Each value that holds, in one line.
 fn held(settings: &Settings) -> String {
     let mut out = vec![settings.mode.0.name().to_owned()];
+    let (bounds, default) = (&settings.bounds, bounds::Bounds::default());
+    if bounds.mode.0 != default.mode.0 {
+        out.push(format!("sandbox={}", bounds.mode.0.name()));
+    }
+    if !bounds.network.0 {
+        out.push("network=off".to_owned());
+    }
+    out.extend(bounds.writable.iter().map(|(path, _)| format!("write={}", path.display())));
     out.extend(settings.rules.iter().map(|rule| format!("{:?} {}", rule.effect(), rule.text())));
     out.extend(settings.values.iter().map(|value| format!("{}={}", value.key, value.text)));
     out.join("; ")
@@ -61,6 +69,15 @@ fn what_project_files_may_set() {
         ("allow rules", "[permissions]\nallow = [\"bash(ls:*)\"]", "ask", "ask; Allow bash(ls:*)"),
         ("the model", "model = \"m\"", "ask", "ask; model=m"),
         ("the base URL", "base_url = \"http://x\"", "ask", "ask; base_url=http://x"),
+        (
+            "a stricter sandbox",
+            "[sandbox]\nmode = \"read-only\"",
+            "ask; sandbox=read-only",
+            "ask; sandbox=read-only",
+        ),
+        ("no sandbox", "[sandbox]\nmode = \"off\"", "ask", "ask; sandbox=off"),
+        ("no network", "[sandbox]\nnetwork = \"off\"", "ask; network=off", "ask; network=off"),
+        ("folders to write", "[sandbox]\nwrite = [\"/c\"]", "ask", "ask; write=/c"),
         ("the key helper", "key_helper = \"x\"", "ask", "ask; key_helper=x"),
     ] {
         for name in ["settings.toml", "settings.local.toml"] {

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use antefix_runtime::driver::Policies;
+use antefix_tools::Shell;
 use antefix_tools::permission::{Policy, Rule};
 
 use super::{Flags, LOCAL, PROJECT, Settings, trust};
@@ -27,6 +28,13 @@ impl Watch {
         let mut watch = Self { settings, policy, readable, environment, flags, seen };
         watch.seen = watch.stamps();
         watch
+    }
+
+    /// Sets the shell whose commands are judged.
+    pub fn with_shell(mut self, shell: &Arc<Shell>) -> Self {
+        let policy = self.settings.policy().with_readable(&self.readable).with_shell(shell);
+        self.policy = Arc::new(policy);
+        self
     }
 
     /// The policy that holds, to which what is remembered is added.

@@ -1,5 +1,6 @@
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -13,6 +14,9 @@ use crate::ended::Ended;
 
 /// The key that all tests use; it must never be seen again.
 pub const KEY: &str = "key-that-nobody-may-ever-see-again";
+
+/// The user and the group `nobody`.
+pub const NOBODY: u32 = 65534;
 
 /// What a case's model says to [`Case::goes_on`].
 const GO_ON: &str = "rule\n  on said And now\n  text It goes on.\n";
@@ -96,6 +100,14 @@ impl Case {
     /// The bodies the server got.
     pub fn sent(&self) -> Vec<Sent> {
         read_all(&self.capture())
+    }
+
+    /// The results of the `n`th step of calls, as they were sent.
+    pub fn result_of(&self, n: usize) -> String {
+        let sent = self.sent();
+        let body = String::from_utf8_lossy(&sent[n + 1].bytes).into_owned();
+        let start = body.rfind("\"tool_result\"").expect("results were sent");
+        body[start..].to_owned()
     }
 
     /// How each body but the first stands to the one before it.
@@ -199,6 +211,18 @@ impl Invocation {
         Self { command }
     }
 
+    /// The same call by the user `nobody`, who gets a copy of the binary in a folder of theirs.
+    pub fn as_nobody(self, folder: &Path) -> Self {
+        let program = folder.join("antefix");
+        fs::copy(self.command.get_program(), &program).expect("a copy of the binary");
+        let inner = &self.command;
+        let mut command = Command::new(program);
+        command.args(inner.get_args()).stdin(Stdio::null()).env_clear().uid(NOBODY).gid(NOBODY);
+        command.current_dir(inner.get_current_dir().expect("a folder is set"));
+        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Self { command }
+    }
+
     pub fn spawn(mut self) -> Child {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
     }
@@ -220,8 +244,12 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() { folders.push(path) } else { found.push(path) }
+            // A link may lead anywhere, and a pipe may never end.
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() => found.push(entry.path()),
+                _ => {}
+            }
         }
     }
     found.sort();

@@ -16,4 +16,6 @@ mod official_rules;
 mod oracle;
 mod permissions;
 mod random;
+mod sandbox;
+mod shell;
 mod verify;

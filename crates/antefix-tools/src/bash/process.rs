@@ -1,0 +1,196 @@
+//! A command that was started, and how it is followed and ended.
+
+use std::future::pending;
+use std::io::{PipeWriter, Write};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+use tokio::time::sleep;
+
+use super::group::Group;
+use crate::sandbox::{ASK, FORCE};
+
+/// A command that was started; dropped, it is ended by force with all that came of it.
+pub(super) enum Process {
+    /// Held by a keeper, which knows of everything that comes of it.
+    Kept(Kept),
+    /// In a process group; what leaves the group is not known.
+    Grouped { child: Child, group: Group, is_gone: bool },
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Code(i32),
+    Signal(i32),
+    /// Nobody can say.
+    Unknown,
+}
+
+impl Process {
+    /// A command in a process group of its own.
+    pub(super) fn grouped(child: Child) -> Self {
+        let group = Group::new(child.id());
+        Self::Grouped { child, group, is_gone: false }
+    }
+
+    /// Waits for the command itself; what came of it may go on.
+    pub(super) async fn ended(&mut self) -> Ending {
+        match self {
+            Self::Kept(kept) => kept.ended().await,
+            Self::Grouped { child, .. } => child.wait().await.map_or(Ending::Unknown, ending),
+        }
+    }
+
+    /// Asks all processes to end.
+    pub(super) fn ask(&self) {
+        match self {
+            Self::Kept(kept) => kept.order(ASK),
+            Self::Grouped { group, .. } => group.ask(),
+        }
+    }
+
+    /// Ends all processes.
+    pub(super) fn force(&self) {
+        match self {
+            Self::Kept(kept) => kept.order(FORCE),
+            Self::Grouped { group, .. } => group.force(),
+        }
+    }
+
+    /// Whether no process is left, as far as has been seen.
+    pub(super) fn is_gone(&self) -> bool {
+        match self {
+            Self::Kept(kept) => kept.is_gone,
+            Self::Grouped { is_gone, .. } => *is_gone,
+        }
+    }
+
+    /// Waits until no process is left.
+    pub(super) async fn gone(&mut self) {
+        match self {
+            Self::Kept(kept) => kept.gone().await,
+            Self::Grouped { child, group, is_gone } => {
+                // Reaps the command itself, which would otherwise count as a member of the group.
+                while !matches!(child.try_wait(), Ok(Some(_)) | Err(_)) || group.is_alive() {
+                    sleep(POLL).await;
+                }
+                *is_gone = true;
+            }
+        }
+    }
+
+    /// What the shell told at its end of where it is and what it exports.
+    pub(super) fn take_state(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Self::Kept(kept) => kept.state.take(),
+            Self::Grouped { .. } => None,
+        }
+    }
+}
+
+/// A command that a keeper holds.
+pub(super) struct Kept {
+    /// Its end says nothing that its pipe does not say; it is here to be reaped.
+    _keeper: Child,
+    orders: PipeWriter,
+    told: pipe::Receiver,
+    unread: Vec<u8>,
+    /// Bytes of the state that are still to come.
+    state_length: Option<usize>,
+    state: Option<Vec<u8>>,
+    ending: Option<Ending>,
+    is_gone: bool,
+}
+
+impl Kept {
+    pub(super) fn new(keeper: Child, orders: PipeWriter, told: pipe::Receiver) -> Self {
+        Self {
+            _keeper: keeper,
+            orders,
+            told,
+            unread: Vec::new(),
+            state_length: None,
+            state: None,
+            ending: None,
+            is_gone: false,
+        }
+    }
+
+    fn order(&self, order: u8) {
+        // A keeper that is gone has nothing to hold.
+        let _ = (&self.orders).write_all(&[order]);
+    }
+
+    async fn ended(&mut self) -> Ending {
+        while self.ending.is_none() && !self.is_gone {
+            self.listen().await;
+        }
+        self.ending.clone().unwrap_or(Ending::Unknown)
+    }
+
+    async fn gone(&mut self) {
+        while !self.is_gone {
+            self.listen().await;
+        }
+    }
+
+    async fn listen(&mut self) {
+        let mut buffer = [0; 4096];
+        match self.told.read(&mut buffer).await {
+            Ok(0) | Err(_) => self.is_gone = true,
+            // INVARIANT: as many bytes were read into it.
+            Ok(length) => self.take_in(&buffer[..length]),
+        }
+    }
+
+    fn take_in(&mut self, bytes: &[u8]) {
+        self.unread.extend_from_slice(bytes);
+        loop {
+            if let Some(length) = self.state_length {
+                if self.unread.len() < length {
+                    return;
+                }
+                let rest = self.unread.split_off(length);
+                self.state = Some(std::mem::replace(&mut self.unread, rest));
+                self.state_length = None;
+            }
+            let Some(end) = memchr::memchr(b'\n', &self.unread) else { return };
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            self.line(String::from_utf8_lossy(&line).trim_end());
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        let Some((word, number)) = line.split_once(' ') else { return };
+        match (word, number.parse::<i32>()) {
+            ("state", Ok(length)) => self.state_length = usize::try_from(length).ok(),
+            ("exited", Ok(code)) => self.ending = Some(Ending::Code(code)),
+            ("killed", Ok(signal)) => self.ending = Some(Ending::Signal(signal)),
+            _ => {}
+        }
+    }
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Code(code),
+        (None, Some(signal)) => Ending::Signal(signal),
+        (None, None) => Ending::Unknown,
+    }
+}
+
+/// Waits for `gone`, or for ever once that has been seen.
+pub(super) async fn gone_once(process: &mut Process) {
+    if process.is_gone() {
+        return pending().await;
+    }
+    process.gone().await;
+}
+
+/// How often the end of the processes is looked for: the kernel tells nobody that a group is empty.
+const POLL: Duration = Duration::from_millis(5);
