@@ -92,8 +92,9 @@ impl Default for ChatTerms {
     }
 }
 
-/// Version of the contract between the tools' frozen definitions and their dispatch.
-const CONTRACT: u64 = 1;
+/// Version of the contract between the tools' frozen definitions and their dispatch. What a session's model was told
+/// of its tools stays true: since 2, a command of `bash` starts where the one before it has ended.
+pub const CONTRACT: u64 = 2;
 
 impl HeadSpec {
     /// Renders the head; from then on its bytes are the session's.

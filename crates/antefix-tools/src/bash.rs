@@ -4,6 +4,7 @@ mod capture;
 mod group;
 mod launch;
 mod process;
+mod remark;
 mod state;
 
 use std::future::pending;
@@ -159,6 +160,9 @@ impl<'a> Running<'a> {
     fn report(mut self, end: End) -> Output {
         let (mut text, mut notes) = self.capture.finish();
         let is_error = !matches!(&end, End::Itself { how: Ending::Code(0), .. });
+        if is_error && !matches!(end, End::Cancelled) {
+            notes.extend(remark::remarks(self.context, &text));
+        }
         let state = self.process.take_state().and_then(|told| state::read(self.context, &told));
         let shell = state.and_then(|(state, remarks)| {
             notes.extend(remarks);
@@ -214,9 +218,10 @@ fn ending(how: &Ending) -> String {
 }
 
 const DESCRIPTION: &str = "Runs a command with `bash -c` in the workspace folder and returns what it printed \
-(standard output and standard error together, in order) and its exit code. Each call starts afresh: `cd` and \
-variables do not carry over, standard input is empty, and processes left in the background are stopped when the \
-command ends. Long output is shown as its start and end, and is whole in a file that `read` and `grep` can open. \
+(standard output and standard error together, in order) and its exit code. The next call goes on in the \
+folder where this one ends, and with the variables it exports; shell variables, functions and options do not carry \
+over. Standard input is empty and there is no terminal. Processes left behind with `&` are stopped when the command \
+ends. Long output is shown as its start and end, and is whole in a file that `read` and `grep` can open. \
 To look at files, `read` and `grep` are cheaper than cat and find.";
 
 const SCHEMA: &str = r#"{

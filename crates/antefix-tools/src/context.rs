@@ -31,6 +31,8 @@ pub struct Context {
     /// [`sandbox::helper`](crate::sandbox::helper). Without one, commands are not confined, begin afresh each time, and
     /// what leaves their process group is not known.
     pub helper: Option<Arc<Path>>,
+    /// Whether a command starts where the one before it has ended; with a helper only.
+    pub carries_over: bool,
     /// The bounds of commands.
     pub sandbox: Arc<Sandbox>,
     /// How much a call may return, read and wait.
@@ -56,6 +58,7 @@ impl Context {
             files: Arc::new(FileTable::default()),
             shell: Arc::new(Shell::default()),
             helper: None,
+            carries_over: true,
             sandbox: Arc::new(Sandbox::default()),
             start: ShellState::default(),
             limits: Limits::default(),

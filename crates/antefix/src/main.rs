@@ -25,7 +25,7 @@ use environment::Environment;
 
 fn main() -> ExitCode {
     let arguments = std::env::args_os().skip(1);
-    if let Some(result) = antefix_tools::sandbox::helper(arguments, environment::all().into_iter()) {
+    if let Some(result) = antefix_tools::sandbox::helper(arguments, environment::all_but(None).into_iter()) {
         return result.unwrap_or_else(|error| {
             out::tell!("antefix: {error}");
             ExitCode::from(NOT_STARTED)

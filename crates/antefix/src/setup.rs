@@ -8,7 +8,7 @@ use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
 use antefix_runtime::driver::{Agent, file_table, shell_state, take_up_answers};
-use antefix_runtime::head::{HeadSpec, find_instructions};
+use antefix_runtime::head::{CONTRACT, HeadSpec, find_instructions};
 use antefix_runtime::provider::Provider;
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::{clock, transcript};
@@ -251,6 +251,8 @@ fn context(
         .with_environment(inherited)
         .with_helper(Path::new(OWN_PROGRAM), sandbox);
     context.files = Arc::new(file_table(conversation));
+    let contract = conversation.lane().map_or(CONTRACT, |lane| lane.spec().contract);
+    context.carries_over = contract >= 2;
     context.shell = Arc::new(Shell::new(shell_state(conversation)));
     context
 }

@@ -21,7 +21,10 @@ pub(super) fn launch(context: &Context, command: &str) -> Result<(Process, pipe:
     let (reader, writer) = std::io::pipe().map_err(failed)?;
     let process = match &context.helper {
         Some(helper) => {
-            let options = Options { tells_state: start.is_bash, ..context.helper_options(helper) };
+            let options = Options {
+                tells_state: start.is_bash && context.carries_over,
+                ..context.helper_options(helper)
+            };
             Process::Kept(start.kept(helper, options, writer.into())?)
         }
         None => start.grouped(context, writer.into())?,

@@ -1,9 +1,11 @@
 mod server;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use antefix_runtime::store::Sessions;
 use antefix_tools::permission::Effect;
+use antefix_tools::sandbox::{Available, OWN_PROGRAM, can_mount};
 
 use crate::cli::DoctorArgs;
 use crate::environment::Environment;
@@ -29,7 +31,14 @@ pub fn doctor(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, 
     if let Some(name) = &args.provider {
         return Ok(print(&server::checks(name, args, environment)?, args));
     }
-    let checks = [key(environment), base_url(environment), proxies(environment), state(environment), shell()];
+    let checks = [
+        key(environment),
+        base_url(environment),
+        proxies(environment),
+        state(environment),
+        shell(),
+        sandbox(),
+    ];
     Ok(print(&checks, args))
 }
 
@@ -59,6 +68,13 @@ fn settings(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Fa
     let settings = Settings::read(&folder, environment, &Flags::default())?;
     let (mode, source) = &settings.mode;
     let mut rows = vec![("permissions.mode", mode.name().to_owned(), source.to_string(), true)];
+    let bounds = &settings.bounds;
+    rows.push(("sandbox.mode", bounds.mode.0.name().to_owned(), bounds.mode.1.to_string(), true));
+    let network = if bounds.network.0 { "on" } else { "off" };
+    rows.push(("sandbox.network", network.to_owned(), bounds.network.1.to_string(), true));
+    for (folder, source) in &bounds.writable {
+        rows.push(("sandbox.write", folder.to_string_lossy().into_owned(), source.to_string(), true));
+    }
     for rule in &settings.rules {
         let key = if rule.effect() == Effect::Allow { "permissions.allow" } else { "permissions.deny" };
         rows.push((key, rule.text().to_owned(), rule.source().to_string(), true));
@@ -137,4 +153,23 @@ fn shell() -> Check {
         .is_ok_and(|status| status.success());
     let text = if works { "bash runs commands" } else { "bash is missing; sh runs commands" };
     Check { name: "shell", ok: true, text: text.to_owned() }
+}
+
+fn sandbox() -> Check {
+    let available = Available::probe();
+    let text = match (available.lacks(), available.landlock) {
+        (None, Some(version)) => {
+            let mut text = format!("commands can be confined: Landlock {version}, filtered system calls");
+            let mounts = can_mount(Path::new(OWN_PROGRAM));
+            text.push_str(if mounts { ", read-only mounts" } else { "" });
+            let mut gaps = available.gaps();
+            gaps.extend((!mounts).then_some("modes, owners and times of files outside can be changed"));
+            if !gaps.is_empty() {
+                text.push_str(&format!("; not covered: {}", gaps.join(", ")));
+            }
+            text
+        }
+        (why, _) => format!("commands are not confined: {}", why.unwrap_or_default()),
+    };
+    Check { name: "sandbox", ok: true, text }
 }

@@ -133,3 +133,34 @@ fn a_command_that_ends_leaves_no_process() {
         assert!(case.result_of(0).contains(expect), "{}", case.result_of(0));
     }
 }
+
+/// A repository's own configuration may name programs that git runs, even for `git status`; so antefix reads its files.
+#[test]
+fn antefix_itself_runs_no_git() {
+    let case = Case::new(
+        "rule\n on rounds 0\n tool read {\"path\":\"a.txt\"}\n tool grep {\"pattern\":\"a\"}\nrule\n on any\n text It ends.\n",
+    );
+    for folder in ["bin", ".git/hooks"] {
+        fs::create_dir_all(case.project().join(folder)).expect("a folder");
+    }
+    let program = format!("#!/bin/sh\ntouch {}\n", case.project().join("ran").display());
+    for name in ["bin/git", ".git/hooks/post-index-change", "monitor"] {
+        case.write(name, &program);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(case.project().join(name), mode).expect("it is ours");
+    }
+    case.write(
+        ".git/config",
+        "[core]\n fsmonitor = ./monitor\n hooksPath = .git/hooks\n[alias]\n status = !./monitor\n",
+    );
+    case.write(".git/HEAD", "ref: refs/heads/main\n").write("a.txt", "a\n");
+    let path =
+        format!("{}:{}", case.project().join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    case.run("Go").env("PATH", path).ends().code(0).stdout("It ends.");
+    assert!(
+        String::from_utf8_lossy(&case.sent()[0].bytes)
+            .contains("Git branch at the start of the session: main")
+    );
+    assert!(!case.project().join("ran").exists());
+    case.goes_on();
+}
