@@ -43,6 +43,8 @@ const REFUSALS: &[&str] =
 
 const NO_TERMINAL: &[&str] = &[
     "not a terminal",
+    "not to a terminal",
+    "not from a terminal",
     "not a tty",
     "no tty present",
     "a terminal is required",
