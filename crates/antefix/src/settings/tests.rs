@@ -117,8 +117,12 @@ fn later_layers_win_and_say_so() {
         "model = \"user\"\nbase_url = \"u\"\n[permissions]\nmode = \"read-only\"\nallow = [\"bash(b)\"]",
     );
     place.write("work/.antefix/settings.local.toml", "model = \"local\"");
-    let flags =
-        Flags { allow: vec!["edit(src/**)".into()], deny: vec!["bash(c)".into()], trust: true, mode: None };
+    let flags = Flags {
+        allow: vec!["edit(src/**)".into()],
+        deny: vec!["bash(c)".into()],
+        trust: true,
+        ..Flags::default()
+    };
     let settings = place.read(&flags);
     assert_eq!(
         held(&settings),
