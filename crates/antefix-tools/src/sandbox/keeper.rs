@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -36,11 +36,11 @@ pub(super) fn keep(options: &Options) -> Result<ExitCode, HelperError> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(io::Error::from)?;
     let state = if options.tells_state { Some(inherited_memory("state")?) } else { None };
-    let (sink, source) = output(options)?;
+    let (sink, copying) = output(options)?;
     let command = start(options, state.as_ref(), sink)?;
     tell(format!("started {}\n", command.as_raw_nonzero()).as_bytes());
     thread::spawn(obey);
-    let copying = source.map(|(source, path, room)| thread::spawn(move || copy(source, &path, room)));
+    let copying = copying.map(|copying| thread::spawn(move || copying.run()));
     reap(command, state);
     if let Some(copying) = copying {
         // A copy that failed has shown so in the file's size.
@@ -58,13 +58,29 @@ pub(super) fn state_script(descriptor: i32) -> io::Result<i32> {
     Ok(script.into_raw_fd())
 }
 
+/// Output that is copied into a file until `room` is used up; what comes then is dropped, so that nobody waits.
+struct Copying {
+    source: PipeReader,
+    path: PathBuf,
+    room: u64,
+}
+
+impl Copying {
+    fn run(mut self) -> io::Result<()> {
+        let mut file = File::create(&self.path)?;
+        io::copy(&mut self.source.by_ref().take(self.room), &mut file)?;
+        io::copy(&mut self.source, &mut io::sink())?;
+        Ok(())
+    }
+}
+
 /// Where the command prints: this process's standard error, or a pipe that is copied into a file.
-fn output(options: &Options) -> io::Result<(OwnedFd, Option<(PipeReader, std::path::PathBuf, u64)>)> {
+fn output(options: &Options) -> io::Result<(OwnedFd, Option<Copying>)> {
     match &options.output {
         None => Ok((io::stderr().as_fd().try_clone_to_owned()?, None)),
         Some((path, room)) => {
             let (reader, writer) = io::pipe()?;
-            Ok((writer.into(), Some((reader, path.clone(), *room))))
+            Ok((writer.into(), Some(Copying { source: reader, path: path.clone(), room: *room })))
         }
     }
 }
@@ -150,14 +166,6 @@ fn obey() {
         // The other thread ends this process once all are gone; the kernel may not have ended them yet.
         thread::sleep(PAUSE);
     }
-}
-
-/// Copies output into a file until `room` is used up; what comes then is dropped, so that nobody waits.
-fn copy(mut source: PipeReader, path: &Path, room: u64) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    io::copy(&mut source.by_ref().take(room), &mut file)?;
-    io::copy(&mut source, &mut io::sink())?;
-    Ok(())
 }
 
 /// A file in memory, empty, that programs started from here inherit under a number they do not use themselves.

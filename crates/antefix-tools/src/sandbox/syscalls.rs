@@ -35,8 +35,7 @@ fn programs(offline: bool) -> Result<[BpfProgram; 2], seccompiler::BackendError>
 }
 
 /// Adds a call; without rules it is caught whatever its arguments are.
-fn add(calls: &mut BTreeMap<i64, Vec<SeccompRule>>, call: libc::c_long, rules: Vec<SeccompRule>) {
-    let call = i64::from(call);
+fn add(calls: &mut BTreeMap<i64, Vec<SeccompRule>>, call: i64, rules: Vec<SeccompRule>) {
     #[cfg(target_arch = "x86_64")]
     calls.insert(call | X32, rules.clone());
     calls.insert(call, rules);

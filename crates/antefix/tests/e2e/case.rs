@@ -212,7 +212,7 @@ impl Invocation {
     }
 
     /// The same call by the user `nobody`, who gets a copy of the binary in a folder of theirs.
-    pub fn as_nobody(self, folder: &Path) -> Self {
+    pub fn by_nobody(self, folder: &Path) -> Self {
         let program = folder.join("antefix");
         fs::copy(self.command.get_program(), &program).expect("a copy of the binary");
         let inner = &self.command;

@@ -220,7 +220,7 @@ fn no_command_of_a_user_gets_out() {
     let before = outside.state();
     let run =
         outside.case.run("Go").args(["--sandbox", "workspace"]).env("O", outside.case.root().join("outside"));
-    run.as_nobody(outside.case.root()).ends().code(0).stdout("It ends.");
+    run.by_nobody(outside.case.root()).ends().code(0).stdout("It ends.");
     outside.judge(&before);
 }
 
