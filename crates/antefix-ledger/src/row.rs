@@ -29,7 +29,7 @@ impl Convention {
         let has = |name: &str| usage.get(name).is_some();
         if usage.members().any(|(key, _)| key.str().is_some_and(|key| key.starts_with("gen_ai."))) {
             Self::Telemetry
-        } else if ["prompt_tokens", "input_tokens_details", "cached_input_tokens"]
+        } else if ["prompt_tokens", "input_tokens_details", "cached_input_tokens", "promptTokenCount"]
             .iter()
             .any(|name| has(name))
         {
@@ -341,7 +341,18 @@ fn outside([input, read, write, write_5m, write_1h, output]: [Option<u64>; 6]) -
     Row { counts, estimated, ..Row::default() }
 }
 
+/// Gemini's `usageMetadata`: the cached part is inside the prompt, thinking outside the candidates.
+fn gemini(usage: Node<'_>) -> Row {
+    let count = |name: &str| usage.get(name).and_then(Node::u64);
+    let (said, thought) = (count("candidatesTokenCount"), count("thoughtsTokenCount"));
+    let output = said.map(|said| said.saturating_add(thought.unwrap_or(0)));
+    whole(count("promptTokenCount"), count("cachedContentTokenCount"), None, output, thought)
+}
+
 fn inclusive(usage: Node<'_>) -> Row {
+    if usage.get("promptTokenCount").is_some() {
+        return gemini(usage);
+    }
     let first = |names: &[&str]| names.iter().find_map(|name| usage.pointer(name).and_then(Node::u64));
     whole(
         first(&["/input_tokens", "/prompt_tokens"]),
@@ -445,6 +456,12 @@ mod tests {
                 r#"{"input_tokens":135,"input_tokens_details":{"cached_tokens":100,"cache_write_tokens":30},"output_tokens":7}"#,
                 Inclusive,
                 [5, 100, 30, 0, 7],
+                "",
+            ),
+            (
+                r#"{"promptTokenCount":135,"cachedContentTokenCount":100,"candidatesTokenCount":5,"thoughtsTokenCount":2}"#,
+                Inclusive,
+                [35, 100, 0, 0, 7],
                 "",
             ),
             (
