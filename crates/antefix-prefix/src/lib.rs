@@ -11,6 +11,7 @@
 //! | Does extending our bytes extend the provider's prompt? | [`effective()`], with the source of each limit |
 //! | Where do the markers go? | [`plan()`] |
 //! | Where do two requests part? | [`first_difference`] |
+//! | Does an agent's next request extend the one before, in a test of that agent? | [`assert_extends!`] |
 //!
 //! ```
 //! use antefix_models::{Platform, Tokens, Ttl, rules};

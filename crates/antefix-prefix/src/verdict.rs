@@ -12,6 +12,7 @@
 mod bloat;
 mod compare;
 mod evidence;
+mod extends;
 mod judge;
 mod kinds;
 mod layout;
@@ -28,10 +29,11 @@ mod tools;
 
 pub use bloat::bloat;
 pub use evidence::{Evidence, Value};
+pub use extends::extension_error;
 pub use judge::{Verdict, judge, judge_alone};
 pub use kinds::{Kind, Row, Segment, breaks_table};
 pub use layout::positions_since_last_entry;
-pub use lineage::{Lineage, lineages, opening};
+pub use lineage::{Lineage, cold_start, lineages, opening};
 pub use observation::{Millis, Observation};
 pub use prompt::{Dialect, Effect, Item, Path, Prompt};
 pub use recognise::{Source, Volatile, recognise};
