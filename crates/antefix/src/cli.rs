@@ -215,6 +215,9 @@ pub struct ExplainArgs {
     /// Two or more request bodies, or one folder of captures, case file, or session
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
+    /// Leave out what was said: places, kinds and numbers only
+    #[arg(long)]
+    pub redact: bool,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

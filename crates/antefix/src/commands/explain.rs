@@ -15,7 +15,10 @@ use crate::out::say;
 /// `antefix explain`
 pub fn explain(args: &ExplainArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let source = source::open(&args.inputs, environment)?;
-    let report = report::report(&source)?;
+    let mut report = report::report(&source)?;
+    if args.redact {
+        report.redact();
+    }
     if args.json {
         say!("{}", render::json(&report));
     } else {
