@@ -164,6 +164,22 @@ fn bodies_and_captures_are_explained_like_cases() {
 }
 
 #[test]
+fn what_was_said_can_be_left_out() {
+    let (path, _) = cases().into_iter().find(|(path, _)| path.to_string_lossy().contains("05-")).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_antefix"));
+        let output = command.arg("explain").arg(&path).args(args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for form in [&[][..], &["--json"]] {
+        let (open, hidden) = (run(form), run(&[form, &["--redact"]].concat()));
+        assert!(open.contains("36ee5") && open.contains("0aaa9"), "{open}");
+        assert!(!hidden.contains("36ee5") && !hidden.contains("0aaa9"), "{hidden}");
+        assert!(hidden.contains("system.nonce") && hidden.contains("/system/0/text"), "{hidden}");
+    }
+}
+
+#[test]
 fn what_cannot_be_explained_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.json");

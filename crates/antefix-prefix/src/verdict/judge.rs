@@ -2,6 +2,7 @@
 
 use antefix_models::{Retention, Rewrite, Tokens, Ttl};
 use antefix_wire::anthropic::{BlockKind, Role};
+use antefix_wire::json::{Kind as Json, Node};
 
 use super::messages::{Said, messages};
 use super::time::{Loss, expired, is_warm, left_the_head, loss, may_be_gone, overlap};
@@ -128,10 +129,17 @@ impl Case<'_, '_> {
         let apart = |left: &Option<String>, right: &Option<String>| matches!((left, right), (Some(left), Some(right)) if left != right);
         let (earlier, later) = (self.earlier, self.later);
         let is_fork = apart(&earlier.session, &later.session) || apart(&earlier.agent, &later.agent);
-        let mut finding = branch.finding;
-        if is_fork {
-            finding = Finding { path: finding.path, ..Finding::new(Kind::Fork, "") };
-        }
+        let head = self.old.tools.len() + self.old.system.len();
+        let kind = match branch.position == head {
+            _ if is_fork => Kind::Fork,
+            true => Kind::Clear,
+            false => Kind::Rewind,
+        };
+        let mut finding = Finding {
+            earlier: branch.finding.earlier,
+            later: branch.finding.later,
+            ..Finding::new(kind, branch.finding.path)
+        };
         let (before, all) = (self.old.bytes_before(branch.position), self.old.bytes_before(usize::MAX));
         if let (Some(cached), Some(usage)) = (earlier.cached(), later.usage) {
             let shared = u128::from(cached.0) * u128::from(before) / u128::from(all.max(1));
@@ -309,6 +317,20 @@ impl Case<'_, '_> {
             .any(|note| note.len() > 3 && after.contains(note.as_str()) && !before.contains(note.as_str()))
     }
 
+    /// A message in another form with the same meaning: no difference to the documented API, and the one thing left
+    /// that can have cost what was lost.
+    fn other_form(&self) -> Option<Finding> {
+        let content = |turn: &super::prompt::Turn<'_>| turn.node.get("content").map(Node::kind);
+        let mut both = self.old.turns.iter().zip(&self.new.turns);
+        let (old, new) = both.find(|(old, new)| content(old) != content(new))?;
+        let path = format!("{}/content", new.path.whole());
+        let mut finding =
+            Finding { confidence: Confidence::Suspected, ..Finding::new(Kind::Reserialized, path) };
+        let shape = |turn| if content(turn) == Some(Json::String) { "string" } else { "blocks" };
+        finding.evidence.note("form", vec![shape(old).to_owned(), shape(new).to_owned()]);
+        Some(finding)
+    }
+
     /// Where nothing broke and yet tokens were lost, says why.
     fn explain_loss(&mut self) {
         if let Some(finding) = self.downgraded() {
@@ -323,6 +345,12 @@ impl Case<'_, '_> {
             Loss::Kept => return self.note_reach(),
         };
         let mut found = self.cause_without_difference(lost.is_some());
+        let is_a_guess = found.first().is_some_and(|finding| finding.kind == Kind::ProviderSuspected);
+        if is_a_guess && let Some(mut finding) = self.other_form() {
+            (finding.rewritten, finding.exact) = (lost, !self.earlier.is_implicit());
+            self.verdict.breaks.push(finding);
+            return;
+        }
         if let Some(finding) = found.first_mut() {
             finding.rewritten = lost;
             finding.exact = lost.is_some() && !self.earlier.is_implicit();
@@ -384,6 +412,10 @@ impl Case<'_, '_> {
         }
         if may_be_gone(self.earlier, self.later) {
             return vec![Finding { confidence: Confidence::Suspected, ..Finding::new(Kind::TtlExpired, "") }];
+        }
+        if self.verdict.faults.iter().any(|finding| finding.kind == Kind::TtlDowngraded) {
+            // Whether a marker of another lifetime reads the old entry is not documented: that is reason enough.
+            return Vec::new();
         }
         let mut finding = Finding::new(Kind::ProviderSuspected, "");
         finding.confidence = Confidence::Suspected;

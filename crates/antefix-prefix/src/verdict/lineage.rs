@@ -2,7 +2,9 @@
 
 use super::prompt::Item;
 use super::recognise::{Source, is_injected, recognise};
+use super::time::overlap;
 use super::{Finding, Kind, Observation, Prompt};
+use antefix_models::Tokens;
 
 /// Requests grouped into conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +54,29 @@ pub fn opening(earlier: &[Observation<'_>], later: &Observation<'_>) -> Finding 
     finding
 }
 
+/// Says that a conversation's first request paid for a head that another one was just writing: the same tools and
+/// system prompt, sent before the first byte of the other's answer. `None` where that is not so or not known.
+pub fn cold_start(sibling: &Observation<'_>, later: &Observation<'_>) -> Option<Finding> {
+    let (old, new) = (sibling.prompt?, later.prompt?);
+    let same = |left: &[Item<'_>], right: &[Item<'_>]| {
+        left.len() == right.len() && left.iter().zip(right).all(|(one, two)| one.same(two))
+    };
+    let has_head = !old.tools.is_empty() || !old.system.is_empty();
+    if !has_head
+        || !same(&old.tools, &new.tools)
+        || !same(&old.system, &new.system)
+        || !overlap(sibling, later)
+    {
+        return None;
+    }
+    let written = |one: &Observation<'_>| one.usage.map(|usage| usage.write_5m + usage.write_1h);
+    let both = written(sibling)?.min(written(later)?);
+    let head = new.tools.iter().chain(&new.system).map(|item| item.node.range().len() as u64).sum::<u64>();
+    let share = u128::from(both.0) * u128::from(head) / u128::from(new.bytes_before(usize::MAX).max(1));
+    let lost = Tokens(u64::try_from(share).unwrap_or(u64::MAX));
+    (!lost.is_zero()).then(|| Finding { rewritten: Some(lost), ..Finding::new(Kind::ColdFanout, "") })
+}
+
 fn parent(
     observations: &[Observation<'_>],
     features: &[Option<Features>],
@@ -85,6 +110,8 @@ struct Features {
     asked: Vec<String>,
     /// It is one message, whatever the client adds to it.
     is_opening: bool,
+    /// It starts with a summary of another conversation.
+    is_summary: bool,
 }
 
 impl Features {
@@ -100,6 +127,7 @@ impl Features {
             tool_names: prompt.tools.iter().map(|tool| tool.name.to_string()).collect(),
             system: texts.collect::<Vec<_>>().join("\n"),
             asked,
+            is_summary: opening.is_some_and(super::messages::is_summary),
             is_opening: prompt
                 .turns
                 .iter()
@@ -118,12 +146,16 @@ impl Features {
         // Agents that are sent out together are often asked much the same. So first words that differ are those of one
         // conversation only where a clock or a counter changed them, or most of what follows is the same too.
         let alike = |question: &str, other: &str| {
-            is_like(question, other)
-                && (recognise(question, other).is_some_and(|found| found.source <= Source::Nonce)
-                    || (!later.is_opening && shared * 2 > self.said.len()))
+            let goes_on = !later.is_opening && other.starts_with(question);
+            goes_on
+                || is_like(question, other)
+                    && (recognise(question, other).is_some_and(|found| found.source <= Source::Nonce)
+                        || (!later.is_opening && shared * 2 > self.said.len()))
         };
         let asks_the_same = question.is_some_and(|question| {
-            later.asked.contains(question) || later.asked.last().is_some_and(|other| alike(question, other))
+            later.asked.contains(question)
+                || squash(&self.asked) == squash(&later.asked)
+                || later.asked.last().is_some_and(|other| alike(question, other))
         });
         let extends = common == self.said.len() && common > 0;
         let holds_question = self.asked.is_empty() && shared > 0;
@@ -134,6 +166,7 @@ impl Features {
             || holds_question
             || most
             || told
+            || (later.is_summary && !self.is_summary && self.said.len() > 2)
     }
 
     /// Whether tools and system could be those of one conversation.
@@ -183,6 +216,11 @@ fn is_like(left: &str, right: &str) -> bool {
     let front = left.bytes().zip(right.bytes()).take_while(|(one, two)| one == two).count();
     let back = left.bytes().rev().zip(right.bytes().rev()).take_while(|(one, two)| one == two).count();
     (front + back).min(shorter) * 2 >= shorter && front + back >= 8
+}
+
+/// Texts as one, without white space.
+fn squash(texts: &[String]) -> String {
+    texts.iter().flat_map(|text| text.split_whitespace()).collect()
 }
 
 /// How many requests back a conversation is looked for.

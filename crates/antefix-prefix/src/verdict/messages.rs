@@ -26,6 +26,8 @@ pub(super) enum Said {
 pub(super) fn messages(earlier: &Prompt<'_>, later: &Prompt<'_>) -> Said {
     let mut walk =
         Alignment { old: &earlier.turns, new: &later.turns, prints: None, at: 0, to: 0, drafts: Vec::new() };
+    // Such caches go by the tokens, not by blocks, so that a text which goes on is an append.
+    let is_token_by_token = earlier.dialect.is_implicit();
     loop {
         walk.skip_equal();
         let (Some(old), new) = (walk.old.get(walk.at), walk.new.get(walk.to)) else {
@@ -36,11 +38,12 @@ pub(super) fn messages(earlier: &Prompt<'_>, later: &Prompt<'_>) -> Said {
             break;
         };
         let is_last = walk.at + 1 == walk.old.len();
-        if is_last && old.grows_into(new) {
+        if is_last && (old.grows_into(new) || is_token_by_token && old.text_grows_into(new)) {
             break;
         }
         if walk.drafts.is_empty() && walk.is_branch() {
-            let finding = Finding::new(Kind::Rewind, new.path.whole().to_string());
+            let path = new.path.whole().to_string();
+            let finding = Finding { path, offset: None, ..finding(Kind::Rewind, old, new) };
             return Said::Branches(Draft { finding, position: walk.position() });
         }
         if !walk.step(old, new) {
@@ -254,7 +257,8 @@ fn resumes(one: &[u64], at: usize, other: &[u64], to: usize) -> bool {
     pairs.peek().is_some() && pairs.all(|(left, right)| left == right)
 }
 
-fn is_summary(turn: &Turn<'_>) -> bool {
+/// Whether a message opens with a summary of what was said before.
+pub(super) fn is_summary(turn: &Turn<'_>) -> bool {
     turn.items.iter().any(|item| {
         let says = |text: &str| {
             let text = text.get(..text.len().min(400)).unwrap_or(text).to_lowercase();

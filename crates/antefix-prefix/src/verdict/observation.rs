@@ -13,6 +13,8 @@ pub struct Millis(pub i64);
 pub struct Observation<'a> {
     /// What went to the provider.
     pub prompt: Option<&'a Prompt<'a>>,
+    /// Whether the provider caches without being asked, where no body says it.
+    pub implicit: bool,
     /// What the client sent, where a gateway stands between.
     pub client: Option<&'a Prompt<'a>>,
     /// The rules of the model on its platform.
@@ -52,6 +54,7 @@ impl<'a> Observation<'a> {
     pub fn new(rules: Rules) -> Self {
         Self {
             prompt: None,
+            implicit: false,
             client: None,
             rules,
             usage: None,
@@ -89,7 +92,7 @@ impl<'a> Observation<'a> {
     }
 
     pub(super) fn is_implicit(&self) -> bool {
-        self.prompt.is_some_and(|prompt| prompt.dialect.is_implicit())
+        self.prompt.map_or(self.implicit, |prompt| prompt.dialect.is_implicit())
     }
 
     /// Whether it asked for entries of one hour and of five minutes.

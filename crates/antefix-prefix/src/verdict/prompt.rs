@@ -182,6 +182,16 @@ impl Turn<'_> {
             && self.items.iter().zip(&later.items).all(|(left, right)| left.same(right))
     }
 
+    /// Whether `later` is this message with more behind its last text.
+    pub(super) fn text_grows_into(&self, later: &Turn<'_>) -> bool {
+        let Some((last, front)) = self.items.split_last() else { return false };
+        let fronts_agree = front.iter().zip(&later.items).all(|(left, right)| left.same(right));
+        let other = later.items.get(front.len()).and_then(Item::text);
+        self.role == later.role
+            && fronts_agree
+            && matches!((last.text(), other), (Some(old), Some(new)) if new.len() > old.len() && new.starts_with(&*old))
+    }
+
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.role.hash(&mut hasher);

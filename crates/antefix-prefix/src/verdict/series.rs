@@ -1,6 +1,6 @@
 //! What usage alone can say: a row of requests of one conversation, without bodies.
 
-use antefix_models::Tokens;
+use antefix_models::{Reach, Tokens};
 
 use super::judge::server_says;
 use super::parameters::routing;
@@ -23,7 +23,20 @@ pub fn series(observations: &[Observation<'_>]) -> Vec<((usize, usize), Finding)
             continue;
         }
         let next = observations.get(at + 2);
-        found.extend(drop_between(earlier, later, next).map(|finding| ((at, at + 1), finding)));
+        let dropped = drop_between(earlier, later, next);
+        match (dropped, found.last_mut()) {
+            // Of a crowd that left at once, one finding tells it all.
+            (Some(more), Some(((_, to), known)))
+                if more.kind == Kind::ColdFanout && known.kind == Kind::ColdFanout && *to == at =>
+            {
+                known.rewritten = known.rewritten.zip(more.rewritten).map(|(one, two)| one + two);
+                *to = at + 1;
+            }
+            (dropped, _) => found.extend(dropped.map(|finding| ((at, at + 1), finding))),
+        }
+    }
+    if let Some(finding) = nothing_cached(observations) {
+        found.push(((0, observations.len().saturating_sub(1)), finding));
     }
     if let Some((from, _, finding)) = floor {
         found.push(((from.saturating_sub(1), from), finding));
@@ -38,13 +51,39 @@ pub fn series(observations: &[Observation<'_>]) -> Vec<((usize, usize), Finding)
     found
 }
 
+/// Nothing was ever read or written: the prompt is too short, or it is long enough and grows, so that there are no
+/// markers.
+fn nothing_cached(observations: &[Observation<'_>]) -> Option<Finding> {
+    let usages: Vec<_> = observations.iter().map(|one| one.usage).collect::<Option<_>>()?;
+    let (first, last) = (usages.first()?, observations.last()?);
+    let grows = usages.len() > 1 && last.usage?.prompt() > first.prompt();
+    let is_cold = usages.iter().all(|usage| (usage.read + usage.write_5m + usage.write_1h).is_zero());
+    let minimum = &last.rules.minimum;
+    let kind = match (minimum.reach(first.prompt()), minimum.reach(last.usage?.prompt())) {
+        (Reach::Sure, _) if grows => Kind::NoBreakpoint,
+        (_, Reach::Below) => Kind::BelowMinimum,
+        _ => return None,
+    };
+    (is_cold && !last.is_implicit()).then(|| {
+        let mut finding = Finding { confidence: Confidence::Suspected, ..Finding::new(kind, "") };
+        finding.evidence.note("input_tokens", last.usage.unwrap_or_default().prompt().0);
+        if kind == Kind::NoBreakpoint {
+            finding.evidence.note("next_step", "look for cache_control in a request body");
+        }
+        finding
+    })
+}
+
 /// The read stays the same while the prompt grows: the longest such row of at least three requests.
 fn pinned_floor(observations: &[Observation<'_>]) -> Option<(usize, usize, Finding)> {
     let usages: Vec<_> = observations.iter().map(|one| one.usage.unwrap_or_default()).collect();
     let stuck = |at: usize| match (observations.get(at.wrapping_sub(1)), observations.get(at)) {
         (Some(earlier), Some(later)) => {
             let same = earlier.usage.map(|usage| usage.read) == later.usage.map(|usage| usage.read);
-            same && matches!(loss(earlier, later, false), Loss::Lost(_)) && expired(earlier, later).is_none()
+            let apart = !overlap(earlier, later) && !at_once(earlier, later);
+            same && apart
+                && matches!(loss(earlier, later, false), Loss::Lost(_))
+                && expired(earlier, later).is_none()
         }
         _ => false,
     };

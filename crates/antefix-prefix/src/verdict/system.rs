@@ -12,6 +12,16 @@ pub(super) fn system(earlier: &Prompt<'_>, later: &Prompt<'_>) -> Vec<Draft> {
     let Some(first) = (0..old.len().max(new.len())).find(|&at| !same(old.get(at), new.get(at))) else {
         return Vec::new();
     };
+    // A block put in front of what was there, or taken out from in front of what is still there.
+    let holds = |list: &[Item<'_>], item: Option<&Item<'_>>| {
+        item.is_some_and(|item| list.iter().skip(first + 1).any(|other| other.same(item)))
+    };
+    if old.len() < new.len() && holds(new, old.get(first)) {
+        return draft(None, new.get(first), first, false).into_iter().collect();
+    }
+    if old.len() > new.len() && holds(old, new.get(first)) {
+        return draft(old.get(first), None, first, false).into_iter().collect();
+    }
     // With a block more or less, what follows stands at other places and tells nothing new.
     let end = if old.len() == new.len() { old.len() } else { first + 1 };
     let others_equal =

@@ -224,7 +224,7 @@ fn is_result(block: &Block) -> bool {
 type Clean = fn(&Request, &mut Request, &mut Dice) -> Option<(String, String)>;
 
 /// What may follow a request without breaking anything.
-pub const CLEAN: [(&str, Clean); 11] = [
+pub const CLEAN: [(&str, Clean); 12] = [
     ("a step more", |earlier, later, dice| {
         later.go_on(dice);
         Some((earlier.json(), later.json()))
@@ -267,6 +267,12 @@ pub const CLEAN: [(&str, Clean); 11] = [
     }),
     ("the last message grows", |earlier, later, dice| {
         later.messages.last_mut()?.blocks.push(Block::Text(dice.sentence()));
+        Some((earlier.json(), later.json()))
+    }),
+    ("the last text goes on", |earlier, later, dice| {
+        (later.dialect != In::Anthropic).then_some(())?;
+        let Block::Text(text) = later.messages.last_mut()?.blocks.last_mut()? else { return None };
+        text.push_str(&dice.sentence());
         Some((earlier.json(), later.json()))
     }),
     ("other sampling, a user id, a longer answer", |earlier, later, dice| {

@@ -3,7 +3,8 @@
 
 use antefix_models::{Counts, Platform, Tokens, rules};
 use antefix_prefix::verdict::{
-    Finding, Kind, Millis, Observation, Party, Prompt, Severity, bloat, judge, judge_alone, opening, series,
+    Finding, Kind, Millis, Observation, Party, Prompt, Severity, bloat, cold_start, judge, judge_alone,
+    opening, series,
 };
 use antefix_wire::json::Body;
 
@@ -41,11 +42,13 @@ pub enum Seen {
     Usage(fn() -> [Sent; 2]),
     /// A conversation that starts behind another request.
     Opens(fn() -> [Sent; 2]),
+    /// Two conversations that started at once.
+    Siblings(fn() -> [Sent; 2]),
     /// One conversation as a whole.
     Whole(fn() -> Sent),
 }
 
-use Seen::{Alone, Opens, Pair, Usage, Whole};
+use Seen::{Alone, Opens, Pair, Siblings, Usage, Whole};
 
 pub type Row = (Seen, Kind, &'static str, Party, Severity);
 
@@ -349,6 +352,75 @@ pub const ROWS: &[Row] = &[
         Severity::Expected,
     ),
     (
+        Pair(|| {
+            let one = Sent { usage: Some(tokens(9, [0, 9000, 0])), ..sent(ASKED) };
+            let other = replaced(
+                &grown(),
+                r#"[{"type":"text","text":"How high is the water?"}]"#,
+                r#""How high is the water?""#,
+            );
+            [one, Sent { usage: Some(tokens(9, [4000, 5500, 0])), ..sent(&other) }]
+        }),
+        Kind::Reserialized,
+        "/messages/1/content",
+        Party::Agent,
+        Severity::Fault,
+    ),
+    (
+        Pair(|| [sent(ASKED), sent(&with_messages(OTHER_TASK))]),
+        Kind::Clear,
+        "/messages/0",
+        Party::User,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| {
+            edit(r#""system":["#, r#""system":[{"type":"text","text":"x-line: version=2.1; cch=aa1;"},"#)
+        }),
+        Kind::SystemChanged,
+        "/system/0",
+        Party::Agent,
+        Severity::Fault,
+    ),
+    (
+        Usage(|| {
+            let at_once = |sent: Sent| Sent { set: |one| one.started_at = Some(Millis(0)), ..sent };
+            billed(tokens(9, [0, 9000, 0]), tokens(9, [0, 9010, 0])).map(at_once)
+        }),
+        Kind::ColdFanout,
+        "",
+        Party::Agent,
+        Severity::Fault,
+    ),
+    (
+        Usage(|| billed(tokens(90_000, [0; 3]), tokens(91_000, [0; 3]))),
+        Kind::NoBreakpoint,
+        "",
+        Party::Agent,
+        Severity::Fault,
+    ),
+    (
+        Usage(|| billed(tokens(800, [0; 3]), tokens(900, [0; 3]))),
+        Kind::BelowMinimum,
+        "",
+        Party::Agent,
+        Severity::Info,
+    ),
+    (
+        Siblings(|| {
+            let written = |body: &str| Sent { usage: Some(tokens(9, [0, 9000, 0])), ..sent(body) };
+            let [one, two] = [written(ASKED), written(&with_messages(OTHER_TASK))];
+            [
+                Sent { set: |one| one.first_byte_at = Some(Millis(900)), ..one },
+                Sent { set: |one| one.started_at = Some(Millis(899)), ..two },
+            ]
+        }),
+        Kind::ColdFanout,
+        "",
+        Party::Agent,
+        Severity::Fault,
+    ),
+    (
         Alone(|| Sent {
             set: |one| {
                 one.client_betas = Some("tides-2031-01-01, moons-2031-02-02".into());
@@ -423,6 +495,9 @@ pub const ROWS: &[Row] = &[
 
 const REWOUND: &str = r#"[{"role":"user","content":[{"type":"text","text":"She was launched on 2031-02-11."}]},
 {"role":"user","content":[{"type":"text","text":"Name her crew.","cache_control":{"type":"ephemeral"}}]}]"#;
+
+const OTHER_TASK: &str = r#"[{"role":"user","content":[{"type":"text","text":"Draw the moon.",
+"cache_control":{"type":"ephemeral"}}]}]"#;
 
 const CHAT: &str = r#"{"model":"tide-chat","messages":[{"role":"system","content":"Keep the harbour's log."},
 {"role":"user","content":"How high is the water?"},
@@ -535,6 +610,7 @@ fn findings(seen: &Seen) -> Vec<Finding> {
         }),
         Alone(made) => found(&[made()], |one| judge_alone(&one[0])),
         Opens(made) => found(&made(), |both| vec![opening(&both[..1], &both[1])]),
+        Siblings(made) => found(&made(), |both| cold_start(&both[0], &both[1]).into_iter().collect()),
         Whole(made) => found(&[made()], |one| one[0].prompt.and_then(bloat).into_iter().collect()),
         Usage(made) => found(&made(), |both| series(both).into_iter().map(|(_, finding)| finding).collect()),
     }

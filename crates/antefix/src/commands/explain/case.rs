@@ -51,6 +51,8 @@ fn known(input: Node<'_>, index: usize) -> Result<Known, Failure> {
     let mut known = Known::new(part(input, "requests", index)?, platform);
     known.client = part(input, "client_requests", index)?;
     known.usage = usage(at(input, "usages", index));
+    known.implicit =
+        at(input, "usages", index).is_some_and(|usage| Convention::detect(usage) != Convention::Exclusive);
     known.started_at = ["timestamps", "started_at"].iter().find_map(|key| moment(at(input, key, index)));
     let first_bytes = ["first_byte_at", "first_bytes", "first_byte_timestamps"];
     known.first_byte_at = first_bytes.iter().find_map(|key| moment(at(input, key, index)));

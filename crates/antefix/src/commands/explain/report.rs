@@ -3,8 +3,8 @@
 use antefix_ledger::{Entry, Row, Totals, dedupe, rewritten_counts, waste};
 use antefix_models::{Modifiers, Money, price};
 use antefix_prefix::verdict::{
-    Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, judge, judge_alone,
-    lineages, opening, series,
+    Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, cold_start, judge,
+    judge_alone, lineages, opening, series,
 };
 use antefix_wire::json::Body;
 
@@ -30,6 +30,22 @@ pub struct Found {
 }
 
 impl Report {
+    /// Leaves out what was said: pieces of the requests, and values that stood in them. Places, names of tools and
+    /// numbers stay.
+    pub fn redact(&mut self) {
+        let hidden = |text: &String| format!("[{} bytes]", text.len());
+        for found in self.breaks.iter_mut().chain(&mut self.faults).chain(&mut self.usage) {
+            let finding = &mut found.finding;
+            finding.earlier = finding.earlier.as_ref().map(hidden);
+            finding.later = finding.later.as_ref().map(hidden);
+            for name in ["values", "volatile_span"] {
+                if finding.evidence.get(name).is_some() {
+                    finding.evidence.note(name, "[redacted]");
+                }
+            }
+        }
+    }
+
     /// Whether anything was lost that should not have been.
     pub fn is_broken(&self) -> bool {
         let is_fault = |found: &Found| found.finding.severity == Severity::Fault;
@@ -79,6 +95,7 @@ fn observe<'a>(
     let hints = &known.hints;
     Observation {
         prompt: body,
+        implicit: known.implicit,
         client,
         usage: known.usage.map(|row| row.counts),
         started_at: known.started_at,
@@ -112,6 +129,9 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
         }
         let Some((parent, earlier)) = parent.and_then(|parent| Some((parent, observations.get(parent)?)))
         else {
+            let before = observations.get(..index).unwrap_or_default().iter().enumerate();
+            let cold = before.rev().find_map(|(at, sibling)| Some((at, cold_start(sibling, later)?)));
+            report.faults.extend(cold.map(|(at, finding)| priced(source, (at, index), finding)));
             continue;
         };
         let verdict = judge(earlier, later);

@@ -38,6 +38,8 @@ pub struct Known {
     pub model: String,
     pub rules: Rules,
     pub usage: Option<Row>,
+    /// Its usage counts as that of a provider that caches without being asked.
+    pub implicit: bool,
     pub started_at: Option<Millis>,
     pub first_byte_at: Option<Millis>,
     pub ttl: Option<Ttl>,
@@ -71,6 +73,7 @@ impl Known {
             platform,
             model,
             usage: None,
+            implicit: false,
             started_at: None,
             first_byte_at: None,
             ttl: None,
