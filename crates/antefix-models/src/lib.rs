@@ -19,6 +19,7 @@
 //! assert_eq!(prices.map(|prices| cost(&prices, &counts).to_string()).as_deref(), Some("$0.012"));
 //! ```
 
+mod book;
 mod data;
 mod id;
 mod money;
@@ -31,6 +32,7 @@ mod table;
 mod template;
 mod tokens;
 
+pub use book::{ListedPrice, PriceBook, PriceBookError};
 pub use money::{Money, MoneyError, Price};
 pub use platform::{Platform, Ttl};
 pub use preset::{

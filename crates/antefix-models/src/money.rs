@@ -155,6 +155,23 @@ pub struct MoneyError;
 pub struct Price(pub u64);
 
 impl Price {
+    /// Reads dollars per million tokens from decimal text with at most six digits behind the point; `None` for
+    /// anything else.
+    ///
+    /// ```
+    /// use antefix_models::Price;
+    /// assert_eq!(Price::from_usd_per_million("0.25"), Some(Price(250_000)));
+    /// ```
+    pub fn from_usd_per_million(text: &str) -> Option<Self> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || !digits(part) || part.len() > 6 {
+            return None;
+        }
+        let part: u64 = format!("{part:0<6}").parse().ok()?;
+        Some(Self(whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(part)?))
+    }
+
     /// The price of a million tokens, as `usd` prints it.
     pub fn usd_per_million(self) -> String {
         Money(i128::from(self.0) * 1_000_000).usd()
@@ -260,6 +277,24 @@ mod tests {
         ];
         for (picos, digits, shown) in cases {
             assert_eq!(format!("{:.digits$}", Money(picos)), shown, "{picos} to {digits} digits");
+        }
+    }
+
+    #[test]
+    fn decimal_prices_are_read_exactly() {
+        let cases = [
+            ("0.003", Some(3_000)),
+            ("12.5", Some(12_500_000)),
+            ("8", Some(8_000_000)),
+            ("0.0000001", None),
+            ("1.", None),
+            (".5", None),
+            ("-1", None),
+            ("1e3", None),
+            ("99999999999999", None),
+        ];
+        for (text, expect) in cases {
+            assert_eq!(Price::from_usd_per_million(text), expect.map(Price), "{text}");
         }
     }
 

@@ -66,7 +66,7 @@ impl Prices {
 
     /// Every price at `percent` of itself; `None` if that is not a whole number of 1e-12 dollars, which no
     /// listed price and modifier give.
-    fn times(self, percent: u64) -> Option<Self> {
+    pub(crate) fn times(self, percent: u64) -> Option<Self> {
         let scale = |price: Price| {
             let scaled = u128::from(price.0) * u128::from(percent);
             (scaled % 100 == 0).then(|| u64::try_from(scaled / 100).ok().map(Price)).flatten()
@@ -188,7 +188,12 @@ fn chat_price(platform: Platform, model: &str, on: Date, modifiers: Modifiers) -
 }
 
 /// The factors of a request's modifiers, in percent. They apply to every category.
-fn percents(platform: Platform, model: &Model, on: Date, modifiers: Modifiers) -> Option<[u64; 4]> {
+pub(crate) fn percents(
+    platform: Platform,
+    model: &Model,
+    on: Date,
+    modifiers: Modifiers,
+) -> Option<[u64; 4]> {
     let row = registry().platforms.iter().find(|row| row.platform == platform)?;
     // No source gives a price for fast mode in a batch.
     if modifiers.fast && modifiers.batch {

@@ -220,11 +220,11 @@ fn price(row: &mut Row) -> Result<PriceRow, DataError> {
         days: days(row)?,
         above: row.optional_number("above")?.map(Tokens),
         prices: crate::Prices {
-            input: row.parse("input", per_million)?,
-            write_5m: row.parse("write_5m", per_million)?,
-            write_1h: row.parse("write_1h", per_million)?,
-            read: row.parse("read", per_million)?,
-            output: row.parse("output", per_million)?,
+            input: row.parse("input", Price::from_usd_per_million)?,
+            write_5m: row.parse("write_5m", Price::from_usd_per_million)?,
+            write_1h: row.parse("write_1h", Price::from_usd_per_million)?,
+            read: row.parse("read", Price::from_usd_per_million)?,
+            output: row.parse("output", Price::from_usd_per_million)?,
         },
         origin: origin(row)?,
     })
@@ -293,17 +293,6 @@ fn retention(text: &str) -> Option<Retention> {
         "last-turn" => Some(Retention::LastTurn),
         _ => None,
     }
-}
-
-/// A price in dollars per million tokens, as decimal text with at most six digits behind the point.
-fn per_million(text: &str) -> Option<Price> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(part) || part.len() > 6 {
-        return None;
-    }
-    let part: u64 = format!("{part:0<6}").parse().ok()?;
-    Some(Price(whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(part)?))
 }
 
 const MODELS: &str = include_str!("../data/models.toml");
@@ -397,24 +386,6 @@ mod tests {
             let (input, prices) = (row.prices.input.0, row.prices);
             assert_eq!((prices.write_5m.0 * 4, prices.write_1h.0), (input * 5, input * 2), "{}", row.model);
             assert!([10, 20, 40].contains(&(input / prices.read.0)), "{}", row.model);
-        }
-    }
-
-    #[test]
-    fn decimal_prices_are_read_exactly() {
-        let cases = [
-            ("0.003", Some(3_000)),
-            ("12.5", Some(12_500_000)),
-            ("8", Some(8_000_000)),
-            ("0.0000001", None),
-            ("1.", None),
-            (".5", None),
-            ("-1", None),
-            ("1e3", None),
-            ("99999999999999", None),
-        ];
-        for (text, expect) in cases {
-            assert_eq!(per_million(text), expect.map(Price), "{text}");
         }
     }
 }
