@@ -111,7 +111,8 @@ impl PriceBook {
             .max_by_key(|row| (row.above, row.platform.is_some()));
         match own {
             None => price(platform, model, on, modifiers, prompt),
-            Some(row) if modifiers == Modifiers::default() => Some(row.prices),
+            // The user's own price is what they say it is, at peak hours too.
+            Some(row) if (Modifiers { peak: false, ..modifiers }) == Modifiers::default() => Some(row.prices),
             Some(row) => {
                 let known = id::find(platform, model)?;
                 percents(platform, known, on, modifiers)?.into_iter().try_fold(row.prices, Prices::times)
@@ -132,7 +133,20 @@ impl PriceBook {
             read_on: Some(row.origin.date),
             is_own: false,
         });
-        self.own.iter().cloned().chain(listed)
+        let of_chat = registry().chat_prices.iter().flat_map(|row| {
+            row.models.iter().map(move |model| ListedPrice {
+                model: (*model).to_owned(),
+                platform: Some(row.platform),
+                from: row.days.from,
+                until: row.days.until,
+                above: None,
+                prices: row.prices,
+                source: row.origin.source.to_owned(),
+                read_on: Some(row.origin.date),
+                is_own: false,
+            })
+        });
+        self.own.iter().cloned().chain(listed).chain(of_chat)
     }
 }
 

@@ -240,7 +240,7 @@ fn fast(row: &mut Row) -> Result<FastRow, DataError> {
 }
 
 fn chat_price(row: &mut Row) -> Result<ChatPriceRow, DataError> {
-    let input = row.parse("input", per_million)?;
+    let input = row.parse("input", Price::from_usd_per_million)?;
     Ok(ChatPriceRow {
         platform: row.parse("platform", Platform::from_name)?,
         models: row.texts("models")?,
@@ -249,8 +249,8 @@ fn chat_price(row: &mut Row) -> Result<ChatPriceRow, DataError> {
             input,
             write_5m: input,
             write_1h: input,
-            read: row.parse("read", per_million)?,
-            output: row.parse("output", per_million)?,
+            read: row.parse("read", Price::from_usd_per_million)?,
+            output: row.parse("output", Price::from_usd_per_million)?,
         },
         peak: row.optional_number("peak")?,
         origin: origin(row)?,
