@@ -9,12 +9,14 @@ use std::process::Command;
 use antefix_wire::json::{Body, Node};
 
 /// What each crate uses of the others, tests aside. A new edge is a decision: change it here with a reason.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("antefix-wire", &[]),
     ("antefix-models", &[]),
     ("antefix-prefix", &["antefix-wire", "antefix-models"]),
     // It prices what the verdict finds.
     ("antefix-ledger", &["antefix-wire", "antefix-models", "antefix-prefix"]),
+    // It stores what the ledger is made of: counts, models, and how grave a verdict is.
+    ("antefix-ledger-file", &["antefix-models", "antefix-prefix", "antefix-ledger"]),
     ("antefix-sim", &["antefix-wire", "antefix-models"]),
     ("antefix-session", &["antefix-wire", "antefix-models", "antefix-prefix"]),
     // The capture format is JSON; the server puts the simulator behind a socket.
@@ -31,6 +33,7 @@ const EDGES: [(&str, &[&str]); 10] = [
             "antefix-models",
             "antefix-prefix",
             "antefix-ledger",
+            "antefix-ledger-file",
             "antefix-sim",
             "antefix-session",
             "antefix-http",
@@ -41,13 +44,14 @@ const EDGES: [(&str, &[&str]); 10] = [
 ];
 
 /// Libraries that only these crates may name, tests included.
-const OWNERS: [(&str, &[&str]); 9] = [
+const OWNERS: [(&str, &[&str]); 10] = [
     ("hyper", &["antefix-http"]),
     ("hyper-util", &["antefix-http"]),
     ("reqwest", &["antefix-http"]),
     ("axum", &["antefix-http"]),
     ("rustls", &["antefix-http"]),
     ("clap", &["antefix"]),
+    ("rusqlite", &["antefix-ledger-file"]),
     ("grep-searcher", &["antefix-tools"]),
     ("ignore", &["antefix-tools"]),
     ("tokio", &["antefix-http", "antefix-tools", "antefix-runtime", "antefix"]),
