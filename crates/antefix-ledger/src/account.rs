@@ -155,7 +155,9 @@ impl Account {
             return;
         };
         self.totals.add(row);
-        self.measure(&row.counts, &posting.standing);
+        if posting.part == 0 {
+            self.measure(&row.counts, &posting.standing);
+        }
         let loss = posting.standing.loss.as_ref();
         match prices {
             Some(prices) => self.charge(row, &posting.standing, &prices),

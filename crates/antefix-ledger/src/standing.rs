@@ -64,7 +64,7 @@ pub struct Loss {
 impl Loss {
     /// Whether it comes with what was asked for, or with time, so that there is nothing to mend.
     pub fn is_planned(&self) -> bool {
-        self.severity != Severity::Fault
+        self.severity == Severity::Expected
     }
 }
 
