@@ -1,5 +1,6 @@
 //! The command line.
 
+mod money;
 mod sim;
 
 use std::path::PathBuf;
@@ -8,6 +9,9 @@ use antefix_tools::permission::Mode;
 use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use money::{
+    BillArgs, BillBy, CheckArgs, ExportFormat, LedgerAction, LedgerArgs, PricesArgs, SelftestArgs, Share, What, WhatifArgs,
+};
 pub use sim::{ChatKnobs, ClockArg, OnOff, SimArgs};
 
 /// An agent runtime whose every request extends what was sent before, and the instruments that show why a prompt
@@ -39,6 +43,18 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Show the positions of a request body and where cache markers belong
     Plan(PlanArgs),
+    /// Say what your sessions cost, what they could have cost, and what the difference went to
+    Bill(BillArgs),
+    /// Say what a session would have cost under other conditions, by the simulator
+    Whatif(WhatifArgs),
+    /// Hand out the ledger behind the bill, or make it anew from the transcripts
+    Ledger(LedgerArgs),
+    /// List what tokens cost, from which day on, and who says so; your own prices win
+    Prices(PricesArgs),
+    /// Fail when the frozen part of a prompt, its tools and system prompt, is no longer the one of a baseline
+    Check(CheckArgs),
+    /// Send six requests to your provider, for a few cents at most, and compare its usage with what is predicted
+    Selftest(SelftestArgs),
     /// Check what antefix needs and say what is missing
     Doctor(DoctorArgs),
 }
@@ -149,6 +165,10 @@ pub struct RunArgs {
     /// Send a request even if it changes what was sent before
     #[arg(long)]
     pub allow_break: bool,
+    /// Exit with 1 if less than this share of the message's input was read from the cache, first requests, expiry and
+    /// planned breaks aside
+    #[arg(long, value_name = "SHARE", value_parser = money::parse_share)]
+    pub fail_under: Option<Share>,
     /// Write each request body as sent, and what came of it, into this folder
     #[arg(long, value_name = "DIR")]
     pub capture: Option<PathBuf>,

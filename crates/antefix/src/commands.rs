@@ -1,11 +1,17 @@
 //! One file for each command.
 
+pub mod bill;
+pub mod check;
 pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod explain;
+pub mod ledger;
 pub mod plan;
+pub mod prices;
 pub mod run;
+pub mod selftest;
 pub mod sessions;
 pub mod sim;
 pub mod verify;
+pub mod whatif;

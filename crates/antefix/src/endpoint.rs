@@ -38,7 +38,7 @@ pub struct Endpoint {
 }
 
 /// The API of the provider itself.
-const BASE_URL: &str = "https://api.anthropic.com";
+pub const BASE_URL: &str = "https://api.anthropic.com";
 
 impl Endpoint {
     /// Finds out who answers.
@@ -182,7 +182,10 @@ impl Endpoint {
 }
 
 /// The key, where it is found first: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`, the helper command.
-fn credential(environment: &Environment, helper: Option<&str>) -> Result<Credential, Failure> {
+///
+/// # Errors
+/// If there is none, or the helper fails.
+pub fn credential(environment: &Environment, helper: Option<&str>) -> Result<Credential, Failure> {
     if let Some(key) = &environment.api_key {
         return Ok(Credential::ApiKey(key.clone()));
     }

@@ -49,6 +49,12 @@ impl Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&harmless(&self.text))
+    }
+}
+
 /// What a shell reports for a process that SIGINT ended: 128 + 2.
 pub const INTERRUPTED: u8 = 130;
 

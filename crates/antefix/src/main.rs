@@ -8,12 +8,16 @@ mod endpoint;
 mod environment;
 mod failure;
 mod folders;
+mod forecast;
+mod ledger;
 mod out;
 mod preset;
+mod price_file;
 mod screen;
 mod settings;
 mod setup;
 mod stream_json;
+mod table;
 mod text;
 
 use std::process::ExitCode;
@@ -48,6 +52,12 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::diff(&args, &environment),
         Command::Explain(args) => commands::explain::explain(&args, &environment),
         Command::Plan(args) => commands::plan::plan(&args),
+        Command::Bill(args) => commands::bill::bill(&args, &environment),
+        Command::Whatif(args) => commands::whatif::whatif(&args, &environment),
+        Command::Ledger(args) => commands::ledger::ledger(&args, &environment),
+        Command::Prices(args) => commands::prices::prices(&args, &environment),
+        Command::Check(args) => commands::check::check(&args),
+        Command::Selftest(args) => commands::selftest::selftest(&args, &environment),
         Command::Doctor(args) => commands::doctor::doctor(&args, &environment),
     };
     match result {

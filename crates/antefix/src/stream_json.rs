@@ -190,6 +190,13 @@ impl Object {
     }
 }
 
+/// A text as JSON.
+pub fn quoted(text: &str) -> String {
+    let mut out = Vec::new();
+    write_string(&mut out, text);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// An array of JSON values.
 pub fn array(items: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", items.into_iter().collect::<Vec<_>>().join(","))

@@ -36,8 +36,17 @@ pub fn grouped(number: u64) -> String {
 
 /// Cache read as a share of input tokens, in per cent with one decimal; `–` without input.
 pub fn efficiency(counts: &Counts) -> String {
-    efficiency_permille(counts)
-        .map_or_else(|| "–".to_owned(), |permille| format!("{}.{} %", permille / 10, permille % 10))
+    percent(efficiency_permille(counts))
+}
+
+/// A part of a whole in per cent with one decimal, rounded down; `–` of nothing.
+pub fn percent(permille: Option<u64>) -> String {
+    permille.map_or_else(|| "–".to_owned(), |permille| format!("{}.{} %", permille / 10, permille % 10))
+}
+
+/// The day in UTC.
+pub fn today() -> jiff::civil::Date {
+    antefix_session::spend::date(antefix_runtime::clock::now())
 }
 
 /// A bar of `width` cells: read, written, uncached, in this order. What is not nothing has a cell.

@@ -27,6 +27,12 @@ pub struct SimArgs {
     /// Hand streamed answers on in pieces of this many bytes
     #[arg(long, value_name = "BYTES")]
     pub chunk: Option<usize>,
+    /// Serve nothing: compare what is predicted of the captured requests in this folder with the usage in it
+    #[arg(long, value_name = "TRACE")]
+    pub check: Option<PathBuf>,
+    /// Print the comparison of --check as JSON
+    #[arg(long, requires = "check")]
+    pub json: bool,
     #[command(flatten)]
     pub chat: ChatKnobs,
 }

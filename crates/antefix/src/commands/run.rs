@@ -3,6 +3,7 @@ use std::process::ExitCode;
 
 use antefix_runtime::driver::{Shown, TurnEnd};
 use antefix_session::closure::text_block;
+use antefix_session::conversation::Conversation;
 use antefix_session::event::SessionEvent;
 use antefix_session::record::EndReason;
 use antefix_wire::assemble::Delta;
@@ -12,9 +13,11 @@ use tokio::sync::mpsc;
 
 use crate::asking::{self, Asker};
 use crate::attach;
-use crate::cli::{Output, RunArgs};
+use crate::cli::{Output, RunArgs, Share};
+use crate::commands::bill;
 use crate::environment::Environment;
 use crate::failure::{Failure, INTERRUPTED};
+use crate::ledger::{self, Recorder};
 use crate::out::tell;
 use crate::screen::{Screen, harmless};
 use crate::setup::{Setup, setup};
@@ -40,10 +43,13 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     let mut reporter = Reporter::new(args.output, environment.colour, simulator.is_some());
     let session_id = agent.session().conversation().header().session.clone();
     reporter.begin(&session_id, &notices);
+    let starts_cold = simulator.is_some();
+    let mut recorder = recorder(environment, agent.session().conversation());
     let (interrupt, mut interrupts) = mpsc::unbounded_channel();
     let end = tokio::select! {
         end = agent.prompt(blocks, &mut interrupts, |shown| {
             reporter.show(&shown);
+            record(&mut recorder, &shown);
             if let (Shown::Question(question), Some(asker)) = (&shown, &asker) {
                 asker.ask(question);
             }
@@ -57,11 +63,49 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     if let Some(simulator) = simulator {
         simulator.shutdown().await;
     }
+    let turn = agent.session().conversation().turn();
+    drop(agent);
+    // A simulator that has just started has nothing to read from; that is no news unless somebody asks.
+    let is_asked = args.fail_under.is_some() || (recorder.is_some() && !starts_cold);
+    let is_enough = !is_asked || reads_enough(args, environment, &session_id, turn);
     Ok(ExitCode::from(match end.reason {
-        EndReason::EndTurn | EndReason::StopSequence => 0,
+        EndReason::EndTurn | EndReason::StopSequence => u8::from(!is_enough),
         EndReason::Interrupted => INTERRUPTED,
         _ => 1,
     }))
+}
+
+/// What keeps the ledger; without it the turn runs all the same, and the ledger is caught up later.
+fn recorder(environment: &Environment, conversation: &Conversation) -> Option<Recorder> {
+    let recorder = Recorder::new(environment, conversation);
+    recorder.map_err(|failure| tell!("the ledger is not kept in this turn: {failure}")).ok()
+}
+
+fn record(recorder: &mut Option<Recorder>, shown: &Shown<'_>) {
+    if let (Some(open), Shown::Event(event)) = (recorder.as_mut(), shown)
+        && let Err(failure) = open.note(event, antefix_runtime::clock::now().0)
+    {
+        tell!("the ledger is not kept in this turn: {failure}");
+        *recorder = None;
+    }
+}
+
+/// Whether enough was read from the cache in this message. Says so where it was not: below the share that was asked
+/// for, or else below half.
+fn reads_enough(args: &RunArgs, environment: &Environment, session: &str, turn: u64) -> bool {
+    let account = match ledger::of_message(environment, session, turn) {
+        Ok(account) => account,
+        Err(failure) => {
+            tell!("what this message read from the cache cannot be told: {failure}");
+            return args.fail_under.is_none();
+        }
+    };
+    let least = args.fail_under.unwrap_or(Share(500));
+    if account.steady.permille().is_none_or(|found| found >= least.0) {
+        return true;
+    }
+    bill::gate(&account, Some(least));
+    args.fail_under.is_none()
 }
 
 fn prompt(args: &RunArgs) -> Result<Vec<Bytes>, Failure> {

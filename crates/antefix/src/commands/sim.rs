@@ -1,3 +1,4 @@
+mod check;
 mod profile;
 
 use std::process::ExitCode;
@@ -12,6 +13,9 @@ use crate::text::grouped;
 
 /// `antefix sim`
 pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
+    if let Some(trace) = &args.check {
+        return check::check(trace, args.json);
+    }
     let script = match &args.script {
         Some(path) => {
             let name = path.display();

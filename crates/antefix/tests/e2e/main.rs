@@ -6,10 +6,12 @@
     reason = "helpers of tests stop at the first surprise, and read the environment and clock of their machine"
 )]
 
+mod bill;
 mod bodies;
 mod case;
 mod ended;
 mod explain;
+mod forecast;
 mod kills;
 mod memory;
 mod official_rules;
@@ -19,3 +21,4 @@ mod random;
 mod sandbox;
 mod shell;
 mod verify;
+mod whatif;
