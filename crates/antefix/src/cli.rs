@@ -10,7 +10,8 @@ use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use money::{
-    BillArgs, BillBy, CheckArgs, ExportFormat, LedgerAction, LedgerArgs, PricesArgs, SelftestArgs, Share, What, WhatifArgs,
+    BillArgs, BillBy, CheckArgs, ExportFormat, LedgerAction, LedgerArgs, PricesArgs, SelftestArgs, Share,
+    What, WhatifArgs,
 };
 pub use sim::{ChatKnobs, ClockArg, OnOff, SimArgs};
 

@@ -157,11 +157,11 @@ pub fn lines(compared: &[Compared]) -> Vec<String> {
                 },
             )
         };
-        if one.agrees() != Some(true) {
+        if one.agrees() == Some(true) {
+            lines.push(format!("    {}", said(&one.real, "no usage")));
+        } else {
             lines.push(format!("    predicted: {}", said(&one.predicted, "the simulator refuses it")));
             lines.push(format!("    reported:  {}", said(&one.real, "no usage")));
-        } else {
-            lines.push(format!("    {}", said(&one.real, "no usage")));
         }
     }
     lines
@@ -195,21 +195,21 @@ pub fn json(compared: &[Compared]) -> String {
 mod tests {
     use super::*;
 
-    fn usage(uncached: u64, read: u64, write_5m: u64, write_1h: u64) -> Option<Counts> {
+    fn usage(uncached: u64, read: u64, write_5m: u64, write_1h: u64) -> Counts {
         let [uncached, read, write_5m, write_1h] = [uncached, read, write_5m, write_1h].map(Tokens);
-        Some(Counts { uncached, read, write_5m, write_1h, output: Tokens::ZERO })
+        Counts { uncached, read, write_5m, write_1h, output: Tokens::ZERO }
     }
 
     #[test]
     fn a_shape_is_told_by_what_earlier_requests_had() {
         let all = [
-            usage(3, 0, 100, 0),
-            usage(3, 100, 0, 0),
+            Some(usage(3, 0, 100, 0)),
+            Some(usage(3, 100, 0, 0)),
             None,
-            usage(3, 100, 0, 20),
-            usage(3, 60, 50, 0),
-            usage(3, 120, 0, 0),
-            usage(3, 0, 0, 0),
+            Some(usage(3, 100, 0, 20)),
+            Some(usage(3, 60, 50, 0)),
+            Some(usage(3, 120, 0, 0)),
+            Some(usage(3, 0, 0, 0)),
         ];
         let found: Vec<_> = shapes(&all).iter().map(|shape| shape.map(|(_, shape)| shape.words())).collect();
         let expect = [

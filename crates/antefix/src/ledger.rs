@@ -190,9 +190,8 @@ impl Recorder {
             purpose: Purpose::Message,
             status: Some(report.status),
             modifiers: Modifiers::default(),
-            row: report.counts.map(|counts| match report.is_estimated {
-                true => estimated(counts),
-                false => Row { counts, ..Row::default() },
+            row: report.counts.map(|counts| {
+                if report.is_estimated { estimated(counts) } else { Row { counts, ..Row::default() } }
             }),
             standing: Standing::default(),
             quota: Vec::new(),

@@ -34,7 +34,9 @@ pub fn selftest(args: &SelftestArgs, environment: &Environment) -> Result<ExitCo
     }
     if !args.live {
         say!("would send six requests to {}, for at most {most:.4}:", args.model);
-        requests.iter().for_each(|(name, _)| say!("  {name}"));
+        for (name, _) in &requests {
+            say!("  {name}");
+        }
         tell!("--live sends them");
         return Ok(ExitCode::SUCCESS);
     }
@@ -44,7 +46,7 @@ pub fn selftest(args: &SelftestArgs, environment: &Environment) -> Result<ExitCo
     if args.json {
         say!("{}", json(&compared));
     } else {
-        lines(&compared).iter().for_each(|line| say!("{line}"));
+        say!("{}", lines(&compared).join("\n"));
         tell!("spent {}", spent(args, environment, &trials)?);
     }
     let disagrees = compared.iter().any(|one| one.agrees() != Some(true));

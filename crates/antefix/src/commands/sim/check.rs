@@ -17,7 +17,7 @@ pub fn check(folder: &Path, as_json: bool) -> Result<ExitCode, Failure> {
     if as_json {
         say!("{}", json(&compared));
     } else {
-        lines(&compared).iter().for_each(|line| say!("{line}"));
+        say!("{}", lines(&compared).join("\n"));
         let told = compared.iter().filter(|one| one.agrees().is_some()).count();
         let right = compared.iter().filter(|one| one.agrees() == Some(true)).count();
         tell!(

@@ -70,9 +70,9 @@ impl Ask<'_> {
             What::DeferralOn => self.deferral_on(plan),
             What::DeferralOff => self.deferral_off(),
             What::KeepWarm => self.keep_warm(plan),
-            What::DropOldest => self.history(plan, History::DropOldest),
-            What::ClearResults => self.history(plan, History::ClearResults),
-            What::Summarise => self.history(plan, History::Summarise),
+            What::DropOldest => Ok(Plan { history: History::DropOldest, ..plan }),
+            What::ClearResults => Ok(Plan { history: History::ClearResults, ..plan }),
+            What::Summarise => Ok(Plan { history: History::Summarise, ..plan }),
         }
     }
 
@@ -165,10 +165,6 @@ impl Ask<'_> {
             note: format!("{gaps} pauses bridged by reading the entry again before it expires"),
             ..plan
         })
-    }
-
-    fn history(&self, plan: Plan, history: History) -> Result<Plan, String> {
-        Ok(Plan { history, ..plan })
     }
 
     fn pairs(&self) -> impl Iterator<Item = (&Step, &Step)> {

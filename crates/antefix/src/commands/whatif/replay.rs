@@ -197,7 +197,7 @@ impl Replay<'_> {
         if let (true, Some(before)) = (self.plan.more_markers && width > WIDE, before) {
             // One between the calls and their results: both halves are within the reach of a marker or as near to
             // it as four markers allow.
-            ends.push((before + last) / 2);
+            ends.push(usize::midpoint(before, last));
         }
         ends
     }
