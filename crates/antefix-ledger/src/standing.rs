@@ -97,9 +97,9 @@ fn first() -> Standing {
     Standing { relation: Relation::First, ..Standing::default() }
 }
 
+/// Whether it goes back or aside on purpose.
 fn branches(verdict: &Verdict) -> bool {
-    let is_said = verdict.notes.iter().any(|note| note.contains("branches off"));
-    is_said && verdict.breaks.is_empty() && verdict.faults.iter().all(|found| found.rewritten.is_none())
+    !verdict.planned.is_empty() && verdict.breaks.is_empty()
 }
 
 fn reachable(earlier: &Observation<'_>, later: &Observation<'_>) -> Option<Tokens> {
