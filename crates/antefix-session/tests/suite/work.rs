@@ -2,6 +2,7 @@
 
 use antefix_session::closure::text_block;
 use antefix_session::conversation::Work;
+use antefix_session::dialect::Dialect;
 use antefix_session::event::Event;
 use antefix_session::line::{Chain, seal_into};
 use antefix_session::record::Entry;
@@ -36,8 +37,11 @@ fn since(later: Work, earlier: Work) -> [u64; 4] {
 #[test]
 fn a_step_costs_what_is_new() {
     const SIZE: usize = 3_000;
-    for cache in [None, Setup::default().cache] {
-        let mut stage = begun(Setup { cache, ..Setup::default() });
+    let markers = Setup::default().cache;
+    for (dialect, cache) in
+        [(Dialect::Anthropic, None), (Dialect::Anthropic, markers), (Dialect::OpenAiChat, None)]
+    {
+        let mut stage = begun(Setup { dialect, cache, ..Setup::default() });
         let mut costs = Vec::new();
         for number in 1..=1_016 {
             let before = stage.session.conversation().work();
@@ -63,7 +67,9 @@ fn a_step_costs_what_is_new() {
         for (middle, late) in middle.iter().zip(late) {
             assert!(late.abs_diff(*middle) * 20 <= *middle, "{middle} at step 100, {late} at step 1,000");
         }
-        println!("per 16 steps of {SIZE} bytes, cache {cache:?}: {early:?} {middle:?} {late:?}");
+        println!(
+            "per 16 steps of {SIZE} bytes in {dialect:?}, cache {cache:?}: {early:?} {middle:?} {late:?}"
+        );
     }
 }
 

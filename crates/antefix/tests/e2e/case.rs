@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use antefix_http::server::{ServerOptions, SimServer};
-use antefix_sim::{Config, Script, Simulator};
+use antefix_sim::{ChatConfig, Config, Script, Simulator};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -18,6 +18,9 @@ pub const KEY: &str = "key-that-nobody-may-ever-see-again";
 /// The user and the group `nobody`.
 pub const NOBODY: u32 = 65534;
 
+/// How a server of Chat Completions is named, beside its address.
+const CHAT: [&str; 6] = ["--provider", "compatible", "--model", "sim-model", "--api-key-env", "CHAT_KEY"];
+
 /// What a case's model says to [`Case::goes_on`].
 const GO_ON: &str = "rule\n  on said And now\n  text It goes on.\n";
 
@@ -27,6 +30,7 @@ pub struct Case {
     server: Option<SimServer>,
     runtime: Runtime,
     url: String,
+    speaks_chat: bool,
 }
 
 /// A call of the binary to be made.
@@ -40,6 +44,15 @@ impl Case {
     }
 
     pub fn with(options: ServerOptions, script: &str) -> Self {
+        Self::start(options, Config::default(), script)
+    }
+
+    /// One whose server speaks Chat Completions, as llama.cpp's does.
+    pub fn chat(options: ServerOptions, script: &str) -> Self {
+        Self::start(options, Config::chat(ChatConfig::llamacpp()), script)
+    }
+
+    fn start(options: ServerOptions, config: Config, script: &str) -> Self {
         let root = TempDir::new().expect("a temporary folder");
         for folder in ["project", "home", "config", "state", "sent"] {
             fs::create_dir(root.path().join(folder)).expect("a folder in it");
@@ -48,10 +61,11 @@ impl Case {
         let runtime = runtime.expect("a runtime");
         let script = Script::parse(&format!("{GO_ON}{script}")).expect("a script");
         let options = ServerOptions { capture: Some(root.path().join("sent")), ..options };
-        let simulator = Simulator::new(Config::default(), script);
+        let speaks_chat = config.chat.is_some();
+        let simulator = Simulator::new(config, script);
         let server = runtime.block_on(SimServer::start(options, simulator)).expect("a free port");
         let url = server.base_url();
-        Self { root, server: Some(server), runtime, url }
+        Self { root, server: Some(server), runtime, url, speaks_chat }
     }
 
     /// The binary with a clean environment and these arguments.
@@ -71,7 +85,17 @@ impl Case {
 
     /// A turn that waits for nothing before a retry.
     pub fn run(&self, prompt: &str) -> Invocation {
-        self.antefix(["run", prompt, "--longest-retry-wait", "0", "--permission-mode", "full"])
+        let run = self.antefix(["run", prompt, "--longest-retry-wait", "0", "--permission-mode", "full"]);
+        if self.speaks_chat {
+            run.args(["--base-url", &self.chat_url()]).args(CHAT).env("CHAT_KEY", KEY)
+        } else {
+            run
+        }
+    }
+
+    /// The server's address for Chat Completions.
+    pub fn chat_url(&self) -> String {
+        format!("{}/v1", self.url)
     }
 
     pub fn go_on(&self, prompt: &str) -> Invocation {

@@ -9,6 +9,7 @@
 mod bill;
 mod bodies;
 mod case;
+mod compatible;
 mod ended;
 mod explain;
 mod forecast;

@@ -103,6 +103,13 @@ fn dies(stage: &mut Stage, lost: usize) {
     stage.kill(kept, stage.setup.clone());
 }
 
+/// Writes all that the last call's return asks for, and does nothing else of it.
+fn write_the_last_result(stage: &mut Stage) {
+    let event = Stage::returned(&stage.running[0], "nine", false);
+    let commands = stage.commands(event);
+    stage.entries.extend(commands.into_iter().filter_map(appended).flatten());
+}
+
 #[test]
 fn the_process_dies() {
     let step = |stage: &mut Stage| {
@@ -157,11 +164,7 @@ fn the_process_dies() {
     row("kill behind both results").check(
         |stage| {
             step(stage);
-            let commands = {
-                let event = Stage::returned(&stage.running[0], "nine", false);
-                stage.commands(event)
-            };
-            stage.entries.extend(commands.into_iter().filter_map(appended).flatten());
+            write_the_last_result(stage);
             dies(stage, 2);
         },
         &[
@@ -177,11 +180,7 @@ fn the_process_dies() {
     row("kill behind sealed results").check(
         |stage| {
             step(stage);
-            let commands = {
-                let event = Stage::returned(&stage.running[0], "nine", false);
-                stage.commands(event)
-            };
-            stage.entries.extend(commands.into_iter().filter_map(appended).flatten());
+            write_the_last_result(stage);
             dies(stage, 1);
         },
         &[
