@@ -2,9 +2,11 @@
 
 mod calls;
 mod gate;
+mod recall;
 
-pub use calls::{file_table, shell_state, source_block};
+pub use calls::{shell_state, source_block};
 pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
+pub use recall::recall;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -74,6 +76,8 @@ pub struct Agent<S> {
     longest_retry_wait: Option<u64>,
     gate: Option<Arc<Gate>>,
     answers: Option<mpsc::UnboundedReceiver<Answer>>,
+    /// Calls were stopped, and what the tools remember of them may not be on record.
+    stale: bool,
 }
 
 impl<S: TranscriptStore> Agent<S> {
@@ -81,7 +85,8 @@ impl<S: TranscriptStore> Agent<S> {
     pub fn new(session: Session, store: S, executor: Executor, context: Context, provider: Provider) -> Self {
         let provider = Arc::new(provider);
         let (longest_retry_wait, gate, answers) = (None, None, None);
-        Self { session, store, executor, context, provider, longest_retry_wait, gate, answers }
+        let stale = false;
+        Self { session, store, executor, context, provider, longest_retry_wait, gate, answers, stale }
     }
 
     /// Holds every call to a policy from now on, which is looked at anew in front of each; without one, all calls run.
@@ -128,7 +133,9 @@ impl<S: TranscriptStore> Agent<S> {
     /// [`DriverError`] if there is no such turn or the record cannot be written.
     pub fn rewind(&mut self, turn: u64) -> Result<(), DriverError> {
         let commands = self.session.step(Event::Rewind { turn }, clock::now())?;
-        self.append_all(commands)
+        self.append_all(commands)?;
+        recall(self.session.conversation(), &mut self.context);
+        Ok(())
     }
 
     /// Runs one turn of the user to its end. Each message on `interrupts` asks once for it to stop.
@@ -141,6 +148,9 @@ impl<S: TranscriptStore> Agent<S> {
         interrupts: &mut mpsc::UnboundedReceiver<()>,
         mut show: impl FnMut(Shown<'_>),
     ) -> Result<TurnEnd, DriverError> {
+        if std::mem::take(&mut self.stale) {
+            recall(self.session.conversation(), &mut self.context);
+        }
         let commands = self.session.step(Event::Prompt(blocks), clock::now())?;
         let mut turn = Running::new(commands);
         loop {
@@ -211,7 +221,11 @@ impl<S: TranscriptStore> Agent<S> {
             Command::Send { attempt, body } => self.send(attempt, body, turn),
             Command::Run(calls) => self.run(calls, turn),
             Command::Wait(due) => turn.due = Some(self.sooner(due)),
-            Command::StopRequest | Command::StopCalls => turn.stop.cancel(),
+            Command::StopRequest => turn.stop.cancel(),
+            Command::StopCalls => {
+                turn.stop.cancel();
+                self.stale = true;
+            }
             Command::Emit(event) => {
                 show(Shown::Event(&event));
                 if let SessionEvent::TurnEnded { reason, message, .. } = event {

@@ -92,13 +92,10 @@ impl Default for ChatTerms {
     }
 }
 
-/// Version of the contract between the tools' frozen definitions and their dispatch. What a session's model was told
-/// of its tools stays true: since 2, a command of `bash` starts where the one before it has ended.
-pub const CONTRACT: u64 = 2;
-
 impl HeadSpec {
     /// Renders the head; from then on its bytes are the session's.
     pub fn render(&self, tools: &Registry, now: Millis) -> LaneRecord {
+        let contract = tools.contract();
         let mut prompt = self.system_prompt.clone().unwrap_or_else(|| STATIC_PROMPT.to_owned());
         if let Some(more) = &self.append_system_prompt {
             prompt.push_str("\n\n");
@@ -125,7 +122,7 @@ impl HeadSpec {
             system,
             static_blocks,
             cache: self.cache,
-            contract: CONTRACT,
+            contract,
             keeps_reasoning: self.chat.keeps_reasoning,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::sandbox::{self, Options, Sandbox};
-use crate::{Access, Cancellation, FileTable, Shell, ShellState, paths};
+use crate::{Access, Cancellation, FileTable, Shell, ShellState, TodoList, paths};
 
 /// What a call may use; cheap to clone, and shared by the calls of a session.
 #[derive(Clone)]
@@ -35,6 +35,8 @@ pub struct Context {
     pub carries_over: bool,
     /// The bounds of commands.
     pub sandbox: Arc<Sandbox>,
+    /// The list of what is to be done.
+    pub todo: Arc<TodoList>,
     /// How much a call may return, read and wait.
     pub limits: Limits,
     /// Where this call's shell command starts: as the shell was when its batch began, and so when it was judged.
@@ -61,6 +63,7 @@ impl Context {
             carries_over: true,
             sandbox: Arc::new(Sandbox::default()),
             start: ShellState::default(),
+            todo: Arc::new(TodoList::default()),
             limits: Limits::default(),
             can_mount: Arc::default(),
             call_id: Arc::from(""),
@@ -217,6 +220,8 @@ pub struct Limits {
     pub image_bytes: u64,
     /// Bytes of a PDF, in base64, that are passed on at most.
     pub document_bytes: u64,
+    /// Bytes of a notebook that is shown as its cells; a larger one is shown as the text it is.
+    pub notebook_bytes: u64,
     /// Names that an error lists at most.
     pub listed_names: usize,
     /// Bytes of a file that `edit` will change at most.
@@ -256,6 +261,7 @@ impl Default for Limits {
             file_bytes: 2 << 30,
             image_bytes: 5 << 20,
             document_bytes: 20 << 20,
+            notebook_bytes: 32 << 20,
             listed_names: 100,
             edit_bytes: 64 << 20,
             diff_bytes: 4_000,

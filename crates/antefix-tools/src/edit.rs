@@ -10,9 +10,12 @@ use crate::place::{Place, Purpose};
 use crate::regular::{Regular, fact};
 use crate::tool::{blocking, built_in};
 use crate::{
-    Access, BoxFuture, Context, Definition, Failure, Fields, FileFact, Output, Scope, Tool, paths, store,
+    Access, BoxFuture, Context, Definition, Failure, Fields, FileFact, Output, Scope, Tool, multi_edit,
+    paths, store,
 };
-use replace::{Replacement, Unfit};
+use replace::{Change, Unfit};
+
+pub(crate) use replace::Replacement;
 
 /// `edit`: replaces text in a file, exactly.
 ///
@@ -55,16 +58,33 @@ impl Tool for Edit {
 fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     let fields = Fields::new(input)?;
     let place = context.place(&fields.string("path", PATH)?, Purpose::Write)?;
-    let old = fields.string("old_string", "the text to replace")?;
-    let new = fields.string("new_string", "the new text")?;
-    let all = fields.flag("replace_all")?;
-    if old.is_empty() && place.is_vacant() {
-        return create(context, place, &new);
+    let replacement = Replacement::of(&fields)?;
+    if replacement.old.is_empty() && place.is_vacant() {
+        return create(context, place, &replacement.new);
     }
-    if old == new {
-        return Err(Failure::new("`old_string` and `new_string` are equal: nothing to do"));
+    if replacement.old == replacement.new {
+        return Err(Failure::new(EQUAL));
     }
-    change(context, place, Replacement { old: &old, new: &new, all })
+    let mut regular = Regular::open(context, place)?;
+    let shown = context.shown(regular.path());
+    let before = content(context, &mut regular, &shown)?;
+    check_seen(context, &regular, &shown, &before)?;
+    let changes = replacement.find(&before);
+    let changes = changes.map_err(|unfit| refusal(&shown, &before, &replacement, &unfit))?;
+    change(context, &regular, &shown, &before, &changes)
+}
+
+/// The content that a call of a tool that writes leaves, where the content before is known.
+pub(crate) fn outcome(tool: &str, input: &Body, before: Option<&[u8]>) -> Option<Vec<u8>> {
+    let fields = Fields::new(input).ok()?;
+    let edits = match tool {
+        "write" => return fields.string("content", "").ok().map(String::into_bytes),
+        "edit" => vec![Replacement::of(&fields).ok()?],
+        "multi_edit" => multi_edit::edits(&fields).ok()?,
+        _ => return None,
+    };
+    let before = before.unwrap_or_default();
+    changes("", before, &edits).ok().map(|changes| replace::apply(before, &changes))
 }
 
 /// Makes a new file.
@@ -74,22 +94,43 @@ pub(crate) fn create(context: &Context, place: Place, text: &str) -> Result<Outp
     let metadata = store::create(&place, text.as_bytes()).map_err(failed)?;
     let lines = text.lines().count();
     let fact = fact(place.path().to_owned(), &metadata, blake3::hash(text.as_bytes()), Scope::Write);
-    context.files.apply(&fact);
+    context.files.apply_with(&fact, text.as_bytes());
     Ok(Output::text(format!("made `{shown}` with {lines} lines")).with_fact(fact))
 }
 
+/// What several replacements change in a content, in order.
+pub(crate) fn changes(shown: &str, before: &[u8], edits: &[Replacement]) -> Result<Vec<Change>, Failure> {
+    let mut all: Vec<(Change, usize)> = Vec::new();
+    for (at, replacement) in edits.iter().enumerate() {
+        let numbered = |failure: Failure| Failure::new(format!("edit {}: {}", at + 1, failure.0));
+        if replacement.old == replacement.new {
+            return Err(numbered(Failure::new(EQUAL)));
+        }
+        let found = replacement.find(before);
+        let found = found.map_err(|unfit| numbered(refusal(shown, before, replacement, &unfit)))?;
+        all.extend(found.into_iter().map(|change| (change, at + 1)));
+    }
+    all.sort_by_key(|(change, _)| change.range.start);
+    let overlap = all.iter().zip(all.iter().skip(1)).find(|((a, _), (b, _))| b.range.start < a.range.end);
+    if let Some(((_, one), (_, other))) = overlap {
+        let (one, other) = (one.min(other), one.max(other));
+        return Err(Failure::new(format!("edits {one} and {other} overlap: make one of them")));
+    }
+    Ok(all.into_iter().map(|(change, _)| change).collect())
+}
+
 /// Changes a file.
-fn change(context: &Context, place: Place, replacement: Replacement<'_>) -> Result<Output, Failure> {
-    let mut regular = Regular::open(context, place)?;
-    let shown = context.shown(regular.path());
-    let before = content(context, &mut regular, &shown)?;
-    check_seen(context, &regular, &shown, &before)?;
-    let changes =
-        replacement.find(&before).map_err(|unfit| refusal(&shown, &before, &replacement, &unfit))?;
-    let after = replace::apply(&before, &changes);
-    let fact = put(context, &regular, &shown, &after, Scope::Edit)?;
+pub(crate) fn change(
+    context: &Context,
+    regular: &Regular,
+    shown: &str,
+    before: &[u8],
+    changes: &[Change],
+) -> Result<Output, Failure> {
+    let after = replace::apply(before, changes);
+    let fact = put(context, regular, shown, &after, Scope::Edit)?;
     let count = if changes.len() > 1 { format!(" in {} places", changes.len()) } else { String::new() };
-    let diff = diff::unified(&before, &after, &changes, context.limits.diff_bytes);
+    let diff = diff::unified(before, &after, changes, context.limits.diff_bytes);
     Ok(Output::text(format!("changed `{shown}`{count}\n{diff}")).with_fact(fact))
 }
 
@@ -107,7 +148,7 @@ pub(crate) fn put(
     let metadata = store::replace(regular, after)
         .map_err(|error| Failure::new(format!("`{shown}` could not be changed: {error}")))?;
     let fact = fact(regular.path().to_owned(), &metadata, blake3::hash(after), scope);
-    context.files.apply(&fact);
+    context.files.apply_with(&fact, after);
     Ok(fact)
 }
 
@@ -137,9 +178,11 @@ pub(crate) fn check_seen(
         )));
     };
     if seen.digest != blake3::hash(content).to_hex().as_str() {
-        return Err(Failure::new(format!(
-            "`{shown}` has changed since it was last read: read it again first"
-        )));
+        let text = format!("`{shown}` has changed since it was last read: read it again first");
+        let Some(known) = context.files.content(regular.path()) else { return Err(Failure::new(text)) };
+        let change = replace::difference(&known, content);
+        let diff = diff::unified(&known, content, &[change], context.limits.diff_bytes);
+        return Err(Failure::new(format!("{text}; what has changed:\n{diff}")));
     }
     if regular.metadata.permissions().readonly() {
         return Err(Failure::new(format!("`{shown}` is read-only")));
@@ -147,13 +190,13 @@ pub(crate) fn check_seen(
     Ok(())
 }
 
-fn refusal(shown: &str, content: &[u8], replacement: &Replacement<'_>, unfit: &Unfit) -> Failure {
+fn refusal(shown: &str, content: &[u8], replacement: &Replacement, unfit: &Unfit) -> Failure {
     let text = match unfit {
         Unfit::Empty => {
             format!("`old_string` is empty, but `{shown}` is there and not empty: give the text to replace")
         }
         Unfit::Missing => {
-            let hint = nearest::hint(content, replacement.old);
+            let hint = nearest::hint(content, &replacement.old);
             format!("`old_string` is not in `{shown}`{hint}")
         }
         Unfit::Ambiguous(offsets) => {
@@ -185,3 +228,5 @@ const SCHEMA: &str = r#"{
 }"#;
 
 const PATH: &str = "a file path";
+
+const EQUAL: &str = "`old_string` and `new_string` are equal: nothing to do";

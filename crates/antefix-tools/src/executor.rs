@@ -36,6 +36,8 @@ pub struct Call {
 /// | `Anywhere` | – | – | waits | – | waits |
 /// | `Exclusive` | waits | waits | waits | waits | waits |
 ///
+/// Calls with [`Access::Session`] wait for those of the same name, and else are as `Nothing`.
+///
 /// "Same path" includes a folder and what lies below it. So edits of one file are made in call order, a shell
 /// command that follows an edit in the batch sees the edited file, and shell commands run beside each other.
 #[derive(Clone, Debug)]
@@ -92,6 +94,7 @@ impl Executor {
 
     /// Starts a task for each call.
     fn start(&self, context: &Context, calls: Vec<Call>) -> Batch {
+        context.files.begin_batch();
         let mut earlier: Vec<(Access, watch::Receiver<()>)> = Vec::new();
         let mut tasks = JoinSet::new();
         let mut started = Vec::new();
@@ -162,6 +165,7 @@ fn must_wait(earlier: &Access, later: &Access) -> bool {
         (Access::Reads(a), Access::Writes(b)) | (Access::Writes(a), Access::Reads(b) | Access::Writes(b)) => {
             overlap(a, b)
         }
+        (Access::Session(a), Access::Session(b)) => a == b,
         _ => false,
     }
 }

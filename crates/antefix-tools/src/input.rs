@@ -45,15 +45,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// Where it is there and not such a number.
     pub fn optional_number(&self, name: &str, least: u64) -> Result<Option<u64>, Failure> {
-        self.read(name, &format!("a whole number, at least {least}"), |node| {
-            let text = match node.kind() {
-                Kind::Number => node.raw().to_owned(),
-                _ => node.str()?.into_owned(),
-            };
-            let digits = text.trim();
-            let whole = digits.strip_suffix(".0").unwrap_or(digits);
-            whole.parse().ok().filter(|number| *number >= least)
-        })
+        self.read(name, &format!("a whole number, at least {least}"), |node| whole_number(node, least))
     }
 
     /// A boolean that may be missing, which counts as `false`.
@@ -80,6 +72,45 @@ impl<'a> Fields<'a> {
         Ok(found.or(words.first().copied()).unwrap_or_default())
     }
 
+    /// A list of objects that must be there.
+    ///
+    /// # Errors
+    /// Where it is missing or not such a list.
+    pub fn objects(&self, name: &str, expected: &str) -> Result<Vec<Self>, Failure> {
+        let objects =
+            self.list(name, expected, |node| (node.kind() == Kind::Object).then_some(Self { object: node }))?;
+        objects.ok_or_else(|| Failure::new(format!("`{name}` is missing: expected {expected}")))
+    }
+
+    /// A list of strings; one that is missing is empty.
+    ///
+    /// # Errors
+    /// Where it is there and not such a list.
+    pub fn strings(&self, name: &str, expected: &str) -> Result<Vec<String>, Failure> {
+        let strings = self.list(name, expected, |node| node.str().map(|text| text.into_owned()))?;
+        Ok(strings.unwrap_or_default())
+    }
+
+    /// A list of whole numbers from 1; one that is missing is empty.
+    ///
+    /// # Errors
+    /// Where it is there and not such a list.
+    pub fn numbers(&self, name: &str, expected: &str) -> Result<Vec<u64>, Failure> {
+        Ok(self.list(name, expected, |node| whole_number(node, 1))?.unwrap_or_default())
+    }
+
+    fn list<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        convert: impl Fn(Node<'a>) -> Option<T>,
+    ) -> Result<Option<Vec<T>>, Failure> {
+        self.read(name, expected, |node| match node.kind() {
+            Kind::Array => node.items().map(convert).collect(),
+            _ => None,
+        })
+    }
+
     fn read<T>(
         &self,
         name: &str,
@@ -93,6 +124,16 @@ impl<'a> Fields<'a> {
             .map(Some)
             .ok_or_else(|| Failure::new(format!("`{name}` is {}: expected {expected}", excerpt(node))))
     }
+}
+
+fn whole_number(node: Node<'_>, least: u64) -> Option<u64> {
+    let text = match node.kind() {
+        Kind::Number => node.raw().to_owned(),
+        _ => node.str()?.into_owned(),
+    };
+    let digits = text.trim();
+    let whole = digits.strip_suffix(".0").unwrap_or(digits);
+    whole.parse().ok().filter(|number| *number >= least)
 }
 
 /// The start of a value's text.

@@ -1,4 +1,4 @@
-//! The tools of a coding agent (read, grep, edit, shell), the [`Tool`] trait they implement, and the
+//! The tools of a coding agent (files, search, shell, a list of what is to be done), the [`Tool`] trait they implement, and the
 //! [`Executor`] that runs a batch of calls.
 //!
 //! A tool's definition is a frozen run of bytes ([`Definition::json`]) that goes into the request as it is,
@@ -19,6 +19,7 @@ mod files;
 mod glob;
 mod grep;
 mod input;
+mod multi_edit;
 mod output;
 mod paths;
 pub mod permission;
@@ -29,8 +30,10 @@ mod regular;
 pub mod sandbox;
 mod spill;
 mod store;
+mod todo;
 mod tool;
 mod walk;
+mod write;
 
 pub use base64::encode as base64_encode;
 pub use bash::{Bash, SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES, Shell, ShellState};
@@ -39,11 +42,14 @@ pub use context::{Context, Limits, Progress, ProgressKind};
 pub use definition::{Definition, DefinitionError};
 pub use edit::Edit;
 pub use executor::{Call, Executor};
-pub use files::{FileFact, FileTable, Scope};
+pub use files::{FileFact, FileTable, Scope, Step};
 pub use glob::Glob;
 pub use grep::Grep;
 pub use input::Fields;
+pub use multi_edit::MultiEdit;
 pub use output::{Content, Failure, Output};
 pub use read::Read;
-pub use registry::{Registered, Registry};
+pub use registry::{CONTRACT, Registered, Registry};
+pub use todo::{Todo, TodoItem, TodoList, TodoState};
 pub use tool::{Access, BoxFuture, Tool};
+pub use write::Write;

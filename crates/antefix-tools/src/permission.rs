@@ -188,6 +188,7 @@ impl Policy {
             }
             Access::Reads(path) => self.decide_path(tool, false, path, text("path").as_deref()),
             Access::Writes(path) => self.decide_path(tool, true, path, text("path").as_deref()),
+            Access::Session(_) => self.by_mode(Verdict::Allow, true),
             Access::Nothing | Access::Anywhere | Access::Exclusive => self.decide_other(tool),
         }
     }

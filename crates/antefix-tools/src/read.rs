@@ -2,6 +2,7 @@
 
 mod media;
 mod missing;
+mod notebook;
 mod scan;
 
 use std::io::{self, Read as _, Seek};
@@ -70,8 +71,10 @@ fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     let mut head = Vec::new();
     regular.file.by_ref().take(media::SNIFF_BYTES).read_to_end(&mut head).map_err(failed)?;
     regular.file.rewind().map_err(failed)?;
+    let asked = Asked { offset, limit };
     match Media::of(&head) {
-        Media::Text => text(context, regular, &shown, offset, limit),
+        Media::Text if notebook::is_one(regular.path()) => show_notebook(context, regular, &shown, asked),
+        Media::Text => text(context, regular, &shown, asked),
         Media::Image(media_type) => attach(context, regular, &shown, Some(media_type)),
         Media::Pdf => attach(context, regular, &shown, None),
         Media::Binary(kind) => {
@@ -81,14 +84,44 @@ fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     }
 }
 
-/// Shows a text file.
-fn text(
-    context: &Context,
-    mut regular: Regular,
-    shown: &str,
+/// The part that a call asks for.
+#[derive(Clone, Copy)]
+struct Asked {
     offset: Option<u64>,
     limit: Option<u64>,
-) -> Result<Output, Failure> {
+}
+
+impl Asked {
+    fn is_part(self) -> bool {
+        self.offset.is_some() || self.limit.is_some()
+    }
+
+    fn window(self, context: &Context) -> Window {
+        let limits = &context.limits;
+        let lines =
+            self.limit.map_or(limits.read_lines, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        Window {
+            first: self.offset.unwrap_or(1),
+            lines: lines.min(limits.read_lines),
+            bytes: limits.read_bytes,
+            line_bytes: limits.line_bytes,
+        }
+    }
+
+    /// Refuses a start past the end.
+    fn check(self, scan: &Scan, shown: &str) -> Result<(), Failure> {
+        match self.offset {
+            Some(offset) if scan.total_lines > 0 && offset > scan.total_lines => {
+                let lines = scan.total_lines;
+                Err(Failure::new(format!("`{shown}` has {lines} lines; `offset` {offset} is past its end")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Shows a text file.
+fn text(context: &Context, mut regular: Regular, shown: &str, asked: Asked) -> Result<Output, Failure> {
     let limits = &context.limits;
     let size = regular.metadata.len();
     if size > limits.file_bytes {
@@ -98,25 +131,80 @@ fn text(
             limits.file_bytes
         )));
     }
-    let asked = limit.map_or(limits.read_lines, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let window = Window {
-        first: offset.unwrap_or(1),
-        lines: asked.min(limits.read_lines),
-        bytes: limits.read_bytes,
-        line_bytes: limits.line_bytes,
-    };
     let stop = || context.cancellation.is_cancelled();
-    let scan = Scan::run(&mut regular.file, window, limits.file_bytes, stop)
+    let scan = Scan::run(&mut regular.file, asked.window(context), limits.file_bytes, stop)
         .map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
-    if scan.total_lines > 0 && offset.is_some_and(|offset| offset > scan.total_lines) {
-        return Err(Failure::new(format!(
-            "`{shown}` has {} lines; `offset` {} is past its end",
-            scan.total_lines, window.first
+    asked.check(&scan, shown)?;
+    let scope = if scan.is_whole() { Scope::Whole } else { Scope::Range };
+    let lines = scan.lines();
+    let mut fact = regular.fact(scan.digest, scope);
+    let text = scan.render(asked.is_part());
+    if let Some(lines) = lines
+        && text.len() > SHORT_BYTES
+        && context.files.take_shown(regular.path(), &fact.digest, lines)
+    {
+        let (first, last) = lines;
+        return Ok(Output::text(format!(
+            "[`{shown}` is unchanged, and its lines {first} to {last} are in this conversation already; read it once \
+             more if you do not find them]"
         )));
     }
-    let scope = if scan.is_whole() { Scope::Whole } else { Scope::Range };
-    let fact = regular.fact(scan.digest, scope);
-    Ok(learned(context, Output::text(scan.render(offset.is_some() || limit.is_some())), fact))
+    if scope == Scope::Range {
+        fact.lines = lines;
+        return Ok(learned(context, Output::text(text), fact));
+    }
+    for content in contents(&text) {
+        if blake3::hash(&content).to_hex().as_str() == fact.digest {
+            context.files.apply_with(&fact, &content);
+            return Ok(Output::text(text).with_fact(fact));
+        }
+    }
+    Ok(learned(context, Output::text(text), fact))
+}
+
+/// What a file may hold that was shown whole, the likeliest first: its last line may have an end or none, and a byte
+/// order mark is not shown.
+pub(crate) fn contents(text: &str) -> Vec<Vec<u8>> {
+    if text == scan::EMPTY {
+        return vec![Vec::new()];
+    }
+    let (lines, end) = match text.strip_suffix(scan::CRLF) {
+        Some(lines) => (lines.strip_suffix('\n').unwrap_or(lines), "\r\n"),
+        None => (text, "\n"),
+    };
+    let lines: Option<Vec<_>> = lines.split('\n').map(|line| Some(line.split_once('\t')?.1)).collect();
+    let Some(lines) = lines else { return Vec::new() };
+    let open = lines.join(end);
+    let closed = format!("{open}{end}");
+    [closed, open]
+        .iter()
+        .flat_map(|text| [text.clone(), format!("\u{feff}{text}")])
+        .map(String::into_bytes)
+        .collect()
+}
+
+/// Shows a notebook as its cells; offset and limit are of the lines that are shown.
+fn show_notebook(
+    context: &Context,
+    mut regular: Regular,
+    shown: &str,
+    asked: Asked,
+) -> Result<Output, Failure> {
+    let bytes = regular.read(context.limits.notebook_bytes, shown)?;
+    let digest = blake3::hash(&bytes);
+    let Some(cells) = notebook::render(bytes) else {
+        let failed = |error| Failure::new(format!("`{shown}` cannot be read: {error}"));
+        regular.file.rewind().map_err(failed)?;
+        return text(context, regular, shown, asked);
+    };
+    let stop = || context.cancellation.is_cancelled();
+    let scan = Scan::run(&mut cells.as_bytes(), asked.window(context), u64::MAX, stop)
+        .map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
+    asked.check(&scan, shown)?;
+    let text = scan.render(asked.is_part());
+    // What is shown is not what the file holds.
+    let fact = regular.fact(digest, Scope::Range);
+    Ok(learned(context, Output::text(format!("{text}\n[a notebook, shown as its cells]")), fact))
 }
 
 /// Passes on an image (of that media type) or a PDF.
@@ -178,3 +266,6 @@ const SCHEMA: &str = r#"{
 }"#;
 
 const PATH: &str = "a file path";
+
+/// Bytes of a text that is not worth saying that it was shown before.
+const SHORT_BYTES: usize = 300;

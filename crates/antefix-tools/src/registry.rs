@@ -5,25 +5,49 @@ use std::sync::Arc;
 use crate::{Definition, Tool};
 
 /// The tools of a session, in the order they were registered.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
+    contract: u64,
 }
 
 impl Registry {
     /// Makes a registry without tools.
     pub fn new() -> Self {
-        Self::default()
+        Self { tools: Vec::new(), contract: CONTRACT }
     }
 
-    /// Makes a registry of the built-in tools: read, grep, edit, bash.
+    /// Makes a registry of the built-in tools of the newest contract.
     pub fn builtin() -> Self {
         let mut registry = Self::new();
         registry.register(Arc::new(crate::Read::new()));
         registry.register(Arc::new(crate::Grep::new()));
         registry.register(Arc::new(crate::Edit::new()));
         registry.register(Arc::new(crate::Bash::new()));
+        registry.register(Arc::new(crate::Write::new()));
+        registry.register(Arc::new(crate::MultiEdit::new()));
+        registry.register(Arc::new(crate::Glob::new()));
+        registry.register(Arc::new(crate::Todo::new()));
         registry
+    }
+
+    /// Makes a registry of the built-in tools that a session of a contract was begun with, `None` for a contract that
+    /// is not known. Its model was shown the definitions of then, so every tool goes on taking the inputs of then; and
+    /// a tool that has come since is not there.
+    pub fn of_contract(contract: u64) -> Option<Self> {
+        let mut registry = Self::builtin();
+        match contract {
+            1 => registry.select(Some(&CONTRACT_1.map(str::to_owned)), &[]),
+            CONTRACT => {}
+            _ => return None,
+        }
+        registry.contract = contract;
+        Some(registry)
+    }
+
+    /// Version of the contract that its built-in tools keep to; see [`CONTRACT`].
+    pub fn contract(&self) -> u64 {
+        self.contract
     }
 
     /// Adds a tool at the end; the first of a name wins.
@@ -60,6 +84,12 @@ impl Registry {
     }
 }
 
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.names()).finish()
@@ -74,6 +104,14 @@ pub enum Registered {
     /// An earlier tool has the name and stays.
     Shadowed,
 }
+
+/// Version of the contract between the definitions of the built-in tools, which a session freezes, and what runs its
+/// calls. It goes up when a definition changes or a tool comes or goes after a release. What a session's model was told
+/// of its tools stays true: since 2, a command of `bash` starts where the one before it has ended.
+pub const CONTRACT: u64 = 2;
+
+/// The tools of contract 1.
+const CONTRACT_1: [&str; 4] = ["read", "grep", "edit", "bash"];
 
 #[cfg(test)]
 mod tests {
@@ -143,6 +181,20 @@ mod tests {
         let lines: Vec<_> =
             Registry::builtin().definitions().map(|one| format!("{}\n", one.json())).collect();
         assert_eq!(lines.concat(), include_str!("../tests/definitions.jsonl"));
-        assert_eq!(format!("{:?}", Registry::builtin()), r#"["read", "grep", "edit", "bash"]"#);
+    }
+
+    #[test]
+    fn sessions_keep_the_tools_they_were_begun_with() {
+        for (contract, expect) in [
+            (0, None),
+            (1, Some("read grep edit bash")),
+            (2, Some("read grep edit bash write multi_edit glob todo")),
+            (3, None),
+        ] {
+            let registry = Registry::of_contract(contract);
+            assert!(registry.as_ref().is_none_or(|registry| registry.contract() == contract));
+            let names = registry.map(|registry| registry.names().collect::<Vec<_>>().join(" "));
+            assert_eq!(names.as_deref(), expect, "{contract}");
+        }
     }
 }

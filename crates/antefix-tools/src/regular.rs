@@ -63,6 +63,7 @@ pub(crate) fn fact(path: PathBuf, metadata: &Metadata, digest: blake3::Hash, sco
         size: metadata.len(),
         mtime_ns: mtime_ns(metadata),
         scope,
+        lines: None,
     }
 }
 

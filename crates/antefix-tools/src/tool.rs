@@ -34,6 +34,8 @@ pub enum Access {
     Reads(PathBuf),
     /// Writes a file, or anything below a folder.
     Writes(PathBuf),
+    /// Changes only what the session keeps under this name, in the order of the calls.
+    Session(&'static str),
     /// May read and write anywhere, and answers for its own order with its like: shell commands.
     Anywhere,
     /// Runs alone.

@@ -154,6 +154,9 @@ pub struct RunArgs {
     /// `read(.env)`
     #[arg(long, value_name = "TOOL|RULE")]
     pub deny: Vec<String>,
+    /// Let this folder outside the workspace be read as the workspace is; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
     /// What shell commands may change (docs/sandbox.md); `workspace` if nothing is set
     #[arg(long, value_enum, value_name = "BOUNDS")]
     pub sandbox: Option<SandboxArg>,

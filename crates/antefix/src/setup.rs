@@ -7,8 +7,8 @@ use std::time::Duration;
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
-use antefix_runtime::driver::{Agent, file_table, shell_state, take_up_answers};
-use antefix_runtime::head::{CONTRACT, HeadSpec, find_instructions};
+use antefix_runtime::driver::{Agent, recall, shell_state, take_up_answers};
+use antefix_runtime::head::{HeadSpec, find_instructions};
 use antefix_runtime::provider::Provider;
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::{clock, transcript};
@@ -19,7 +19,7 @@ use antefix_session::machine::{Session, Settings};
 use antefix_session::record::LaneRecord;
 use antefix_session::spend::date;
 use antefix_tools::sandbox::{Available, OWN_PROGRAM, Sandbox};
-use antefix_tools::{Context, Executor, Registry, Shell};
+use antefix_tools::{CONTRACT, Context, Executor, Registry, Shell};
 
 use crate::asking;
 use crate::cli::{RunArgs, Switch, TtlArg};
@@ -98,7 +98,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     };
     let fresh = lane.is_none();
     provider.name_betas(lane.map(|lane| lane.betas.clone()).unwrap_or_default());
-    let registry = registry(args, endpoint.takes_tools());
+    let registry = registry(args, endpoint.takes_tools(), lane.map(|lane| lane.contract))?;
     let rules = endpoint.rules(&model);
     notices.extend(unknown_model(&rules));
     notices.extend(unpriced(&endpoint, &model));
@@ -106,8 +106,9 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let home = environment.home.as_deref();
     let (sandbox, unconfined) = holding.bounds.sandbox(Available::probe(), home, temporary)?;
     notices.extend(unconfined);
-    let context = context(&endpoint, &opened.store, &opened.conversation, &cwd, sandbox);
-    let watch = Watch::new(holding.clone(), context.spill.clone(), environment.clone(), Flags::of(args))
+    let context = context(args, &endpoint, &opened.store, &opened.conversation, &cwd, sandbox);
+    let readable = context.readable.iter().chain([&context.spill]).cloned().collect();
+    let watch = Watch::new(holding.clone(), readable, environment.clone(), Flags::of(args))
         .with_shell(&context.shell);
     take_up_answers(watch.policy(), &opened.conversation)
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
@@ -190,12 +191,19 @@ fn not_holding(holding: &Holding) -> Option<String> {
     Some(format!("this folder is {}: `{first}`{others} in its settings does not hold", holding.trust.text()))
 }
 
-fn registry(args: &RunArgs, takes_tools: bool) -> Registry {
-    let mut registry = Registry::builtin();
+/// The tools: those that the session was begun with, or for a new one the newest.
+fn registry(args: &RunArgs, takes_tools: bool, contract: Option<u64>) -> Result<Registry, Failure> {
+    let contract = contract.unwrap_or(CONTRACT);
+    let mut registry = Registry::of_contract(contract).ok_or_else(|| {
+        Failure::usage(format!(
+            "this session's tools are of contract {contract}, and this antefix knows 1 to {CONTRACT}"
+        ))
+        .hint("a newer antefix began it: use that one")
+    })?;
     let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
     let allow = if takes_tools { allow } else { Some(Vec::new()) };
     registry.select(allow.as_deref(), &tools(&args.deny));
-    registry
+    Ok(registry)
 }
 
 fn head(
@@ -240,6 +248,7 @@ fn settings(args: &RunArgs) -> Result<Settings, Failure> {
 }
 
 fn context(
+    args: &RunArgs,
     endpoint: &Endpoint,
     store: &FileStore,
     conversation: &Conversation,
@@ -250,7 +259,10 @@ fn context(
     let mut context = Context::new(cwd, store.folder().join("outputs"))
         .with_environment(inherited)
         .with_helper(Path::new(OWN_PROGRAM), sandbox);
-    context.files = Arc::new(file_table(conversation));
+    for folder in &args.add_dir {
+        context = context.with_readable(folder);
+    }
+    recall(conversation, &mut context);
     let contract = conversation.lane().map_or(CONTRACT, |lane| lane.spec().contract);
     context.carries_over = contract >= 2;
     context.shell = Arc::new(Shell::new(shell_state(conversation)));

@@ -3,10 +3,11 @@ use std::path::PathBuf;
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::event::{Event, Returned};
-use antefix_tools::{Cancellation, Content, FileFact, FileTable, Output, ProgressKind, Scope, ShellState};
+use antefix_tools::{Cancellation, Content, Output, ProgressKind, ShellState};
 use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
 
+use super::recall::write_facts;
 use super::{Agent, Inbox, Running};
 use crate::store::TranscriptStore;
 
@@ -47,18 +48,6 @@ impl<S: TranscriptStore> Agent<S> {
             executor.run_each(&context, admitted, give).await;
         });
     }
-}
-
-/// The files the model has seen, from the results on record.
-pub fn file_table(conversation: &Conversation) -> FileTable {
-    let table = FileTable::default();
-    for result in conversation.results().values() {
-        let Ok(body) = Body::parse(result.facts.to_vec()) else { continue };
-        for fact in body.root().items().filter_map(read_fact) {
-            table.apply(&fact);
-        }
-    }
-    table
 }
 
 /// Where the next shell command starts, from the results on record: the newest that says so holds.
@@ -104,43 +93,7 @@ pub fn source_block(kind: &str, media_type: &str, base64: &str) -> Bytes {
     out.into()
 }
 
-fn write_facts(facts: &[FileFact], shell: Option<&ShellState>) -> Bytes {
-    let mut out = vec![b'['];
-    for (index, fact) in facts.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(b"{\"path\":");
-        write_string(&mut out, &fact.path.to_string_lossy());
-        out.extend_from_slice(b",\"digest\":");
-        write_string(&mut out, &fact.digest);
-        let (size, mtime, scope) = (fact.size, fact.mtime_ns, fact.scope.name());
-        out.extend_from_slice(
-            format!(r#","size":{size},"mtime_ns":"{mtime}","scope":"{scope}"}}"#).as_bytes(),
-        );
-    }
-    if let Some(shell) = shell {
-        if !facts.is_empty() {
-            out.push(b',');
-        }
-        write_shell(&mut out, shell);
-    }
-    out.push(b']');
-    out.into()
-}
-
-fn read_fact(node: Node<'_>) -> Option<FileFact> {
-    let text = |name: &str| Some(node.get(name)?.str()?.into_owned());
-    Some(FileFact {
-        path: PathBuf::from(text("path")?),
-        digest: text("digest")?,
-        size: node.get("size")?.u64()?,
-        mtime_ns: text("mtime_ns")?.parse().ok()?,
-        scope: Scope::from_name(&text("scope")?)?,
-    })
-}
-
-fn write_shell(out: &mut Vec<u8>, shell: &ShellState) {
+pub(super) fn write_shell(out: &mut Vec<u8>, shell: &ShellState) {
     out.extend_from_slice(b"{\"shell\":{");
     if let Some(folder) = &shell.folder {
         out.extend_from_slice(b"\"folder\":");

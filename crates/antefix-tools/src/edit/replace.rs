@@ -4,15 +4,24 @@ use std::ops::Range;
 
 use memchr::{memchr_iter, memmem};
 
+use crate::{Failure, Fields};
+
 /// What to put in the place of what.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Replacement<'a> {
-    pub(super) old: &'a str,
-    pub(super) new: &'a str,
+#[derive(Clone, Debug)]
+pub(crate) struct Replacement {
+    pub(super) old: String,
+    pub(super) new: String,
     pub(super) all: bool,
 }
 
-impl Replacement<'_> {
+impl Replacement {
+    /// Reads the fields `old_string`, `new_string` and `replace_all`.
+    pub(crate) fn of(fields: &Fields<'_>) -> Result<Self, Failure> {
+        let old = fields.string("old_string", "the text to replace")?;
+        let new = fields.string("new_string", "the new text")?;
+        Ok(Self { old, new, all: fields.flag("replace_all")? })
+    }
+
     /// Finds what is to change, in order. In a file whose lines end in CRLF, line ends of the two texts that
     /// are only LF are taken as CRLF.
     pub(super) fn find(&self, content: &[u8]) -> Result<Vec<Change>, Unfit> {
@@ -27,7 +36,7 @@ impl Replacement<'_> {
                 result => return result,
             }
         }
-        self.find_exactly(content, &with_crlf(self.old), &with_crlf(self.new))
+        self.find_exactly(content, &with_crlf(&self.old), &with_crlf(&self.new))
     }
 
     fn find_exactly(&self, content: &[u8], old: &[u8], new: &[u8]) -> Result<Vec<Change>, Unfit> {
@@ -45,7 +54,7 @@ impl Replacement<'_> {
 
 /// One place of the file, and its new content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(crate) struct Change {
     pub(super) range: Range<usize>,
     pub(super) new: Vec<u8>,
 }
@@ -82,6 +91,21 @@ impl LineEnds {
 
 fn with_crlf(text: &str) -> Vec<u8> {
     text.replace("\r\n", "\n").replace('\n', "\r\n").into_bytes()
+}
+
+/// The one change that makes one content of another, as small as whole lines allow.
+pub(super) fn difference(before: &[u8], after: &[u8]) -> Change {
+    let same = before.iter().zip(after).take_while(|(before, after)| before == after).count();
+    // INVARIANT: the same bytes at the start, and then at the end of what is left, are in both.
+    let start = before[..same].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (old, new) = (&before[start..], &after[start..]);
+    let same = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let tail = &old[old.len() - same..];
+    let is_line = |text: &[u8]| text.len() == same || text[text.len() - same - 1] == b'\n';
+    let first_line = || tail.iter().position(|byte| *byte == b'\n').map_or(0, |end| tail.len() - end - 1);
+    // The end that is kept begins with a line.
+    let kept = if is_line(old) && is_line(new) { same } else { first_line() };
+    Change { range: start..before.len() - kept, new: new[..new.len() - kept].to_vec() }
 }
 
 /// The content with the changes made; they are in order and do not overlap.
@@ -122,7 +146,8 @@ mod tests {
     /// `expect` is the content afterwards, or why there is none.
     fn check(content: &str, old: &str, new: &str, all: bool, expect: Result<&str, Unfit>) {
         let content = content.as_bytes();
-        let got = Replacement { old, new, all }.find(content).map(|changes| apply(content, &changes));
+        let replacement = Replacement { old: old.to_owned(), new: new.to_owned(), all };
+        let got = replacement.find(content).map(|changes| apply(content, &changes));
         let got = got.map(|bytes| String::from_utf8(bytes).unwrap());
         assert_eq!(got, expect.map(str::to_owned), "{content:?} {old:?} {new:?}");
     }
@@ -148,6 +173,31 @@ mod tests {
         check("a\nb\r\nc\r\n", "b\nc", "x\ny", false, Ok("a\nx\r\ny\r\n"));
         check("a\nb", "a", "x\r\ny", false, Ok("x\r\ny\nb"));
         check("a\nb", "a\r\nb", "x", false, Err(Unfit::Missing));
+    }
+
+    #[test]
+    fn differences_are_of_whole_lines() {
+        for (before, after, old, new) in [
+            ("a\nb\nc\n", "a\nx\nc\n", "b\n", "x\n"),
+            ("a\nb\n", "a\nb\nc\n", "", "c\n"),
+            ("a\nab\nb\n", "a\nb\n", "ab\n", ""),
+            ("same\n", "same\n", "", ""),
+            ("x", "y", "x", "y"),
+            ("", "a\n", "", "a\n"),
+            ("a\na\na\n", "a\na\n", "a\n", ""),
+        ] {
+            let change = difference(before.as_bytes(), after.as_bytes());
+            assert_eq!(
+                apply(before.as_bytes(), std::slice::from_ref(&change)),
+                after.as_bytes(),
+                "{before:?} {after:?}"
+            );
+            assert_eq!(
+                (&before[change.range], change.new.as_slice()),
+                (old, new.as_bytes()),
+                "{before:?} {after:?}"
+            );
+        }
     }
 
     #[test]

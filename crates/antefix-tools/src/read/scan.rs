@@ -94,10 +94,15 @@ impl Scan {
         self.kept == self.total_lines && !self.cut && !self.lossy
     }
 
+    /// The first and the last line that are kept; `None` if there is none.
+    pub(super) fn lines(&self) -> Option<(u64, u64)> {
+        (self.kept > 0).then(|| (self.window.first, self.window.first + self.kept - 1))
+    }
+
     /// The numbered lines, and remarks; `ranged` says that a part was asked for.
     pub(super) fn render(self, ranged: bool) -> String {
         if self.total_lines == 0 {
-            return "[the file is empty]".to_owned();
+            return EMPTY.to_owned();
         }
         let mut text = self.text;
         if self.kept < self.total_lines {
@@ -113,7 +118,10 @@ impl Scan {
             text.push_str("[bytes that are not UTF-8 are shown as U+FFFD]\n");
         }
         match (self.crlf, self.lf) {
-            (true, false) => text.push_str("[line ends are CRLF]\n"),
+            (true, false) => {
+                text.push_str(CRLF);
+                text.push('\n');
+            }
             (true, true) => text.push_str("[some line ends are CRLF, some LF]\n"),
             (false, _) => {}
         }
@@ -199,6 +207,12 @@ pub(crate) fn char_start(bytes: &[u8], at: usize) -> usize {
     let is_start = |at: &usize| bytes.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
     (at.saturating_sub(3)..=at).rev().find(is_start).unwrap_or(at).min(bytes.len())
 }
+
+/// What is shown of a file without content.
+pub(super) const EMPTY: &str = "[the file is empty]";
+
+/// The remark on a file all of whose lines end in CRLF.
+pub(super) const CRLF: &str = "[line ends are CRLF]";
 
 const BUFFER_BYTES: usize = 128 << 10;
 

@@ -116,7 +116,12 @@ async fn only_what_was_seen_as_it_is_can_be_changed() {
     workspace.call("read", r#"{"path":"f"}"#).await;
     workspace.write("f", "a\na2\n");
     workspace
-        .check("edit", &edit, "error: `f` has changed since it was last read: read it again first")
+        .check(
+            "edit",
+            &edit,
+            "error: `f` has changed since it was last read: read it again first; what has changed:\n\
+             @@ -1,1 +1,2 @@\n a\n+a2",
+        )
         .await;
     assert_eq!(workspace.content("f"), "a\na2\n");
     workspace.call("read", r#"{"path":"f","limit":1}"#).await;

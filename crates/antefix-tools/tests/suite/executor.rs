@@ -181,7 +181,7 @@ async fn edits_of_one_file_are_made_in_call_order_and_a_command_sees_them() {
             "changed `f`\n@@ -1,1 +1,1 @@\n-1\n+2",
             "2\n[exit code 0]",
             "     1\tx",
-            "error: `f` has changed since it was last read: read it again first",
+            "error: `f` has changed since it was last read: read it again first; what has changed:\n@@ -1,1 +1,1 @@\n-2\n+3",
         ]
     );
 }
@@ -190,4 +190,20 @@ async fn edits_of_one_file_are_made_in_call_order_and_a_command_sees_them() {
 async fn texts_that_a_provider_would_refuse_are_made_sendable() {
     let workspace = Workspace::new(&[]);
     workspace.check("bash", r#"{"command":"printf 'a\\0b'"}"#, "a\u{fffd}b\n[exit code 0]").await;
+}
+
+/// A session that was begun with the tools of contract 1 goes on: its model sends the inputs of then, and a tool that
+/// has come since is not there.
+#[tokio::test]
+async fn calls_of_the_first_contract_are_still_taken() {
+    let workspace = Workspace::new(&[("f", "a\nb\n")]);
+    let executor = Executor::new(Registry::of_contract(1).unwrap().into());
+    for line in include_str!("../contract_1.jsonl").lines() {
+        let case = Body::parse(line).unwrap();
+        let text = |name: &str| case.root().get(name).unwrap().str().unwrap().into_owned();
+        let input = Body::parse(case.root().get("input").unwrap().raw()).unwrap();
+        let call = Call { id: "c".to_owned(), name: text("tool"), input, admitted: None };
+        let output = executor.run(&workspace.context, vec![call]).await.remove(0);
+        assert_eq!(workspace.plain(&output), text("result"), "{line}");
+    }
 }

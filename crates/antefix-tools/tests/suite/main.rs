@@ -5,7 +5,12 @@
 
 mod bash;
 mod edit;
+mod escapes;
 mod executor;
+mod glob;
 mod grep;
+mod known;
+mod notebook;
 mod read;
 mod workspace;
+mod write;

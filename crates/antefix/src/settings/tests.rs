@@ -200,7 +200,8 @@ fn lists_are_split_outside_parentheses() {
 fn a_rule_that_is_added_holds_for_the_next_call_and_a_broken_file_changes_nothing() {
     let place = Place::new("[permissions]\ndeny = [\"bash(a)\"]", "");
     let flags = Flags { allow: vec!["bash(b)".into()], ..Flags::default() };
-    let mut watch = Watch::new(place.read(&flags), place.root.path().into(), place.environment(), flags);
+    let mut watch =
+        Watch::new(place.read(&flags), vec![place.root.path().into()], place.environment(), flags);
     let bash = |policy: &Policy, line: &str| {
         let input = antefix_wire::json::Body::parse(format!("{{\"command\":\"{line}\"}}")).unwrap();
         policy.decide("bash", &antefix_tools::Access::Anywhere, &input).rule
@@ -237,7 +238,7 @@ fn trust_that_ends_while_a_turn_runs_takes_the_allow_rules_with_it() {
     place.read(&Flags::default()).store_trust(&place.environment()).unwrap();
     let settings = place.read(&Flags::default());
     let mut watch =
-        Watch::new(settings.clone(), place.root.path().into(), place.environment(), Flags::default());
+        Watch::new(settings.clone(), vec![place.root.path().into()], place.environment(), Flags::default());
     let rules = ["bash(b)".to_owned()];
     watch.policy().remember(&rules[0], Source::new("answer")).unwrap();
     assert_eq!(settings.remember(&rules, place.environment().state.as_deref()), Ok(true));

@@ -14,16 +14,16 @@ use crate::environment::Environment;
 pub struct Watch {
     settings: Settings,
     policy: Arc<Policy>,
-    readable: PathBuf,
+    readable: Vec<PathBuf>,
     environment: Environment,
     flags: Flags,
     seen: Vec<Option<Stamp>>,
 }
 
 impl Watch {
-    /// Watches the files that the settings come from; `readable` is a folder that may be read like the workspace.
-    pub fn new(settings: Settings, readable: PathBuf, environment: Environment, flags: Flags) -> Self {
-        let policy = Arc::new(settings.policy().with_readable(&readable));
+    /// Watches the files that the settings come from; `readable` are folders that may be read like the workspace.
+    pub fn new(settings: Settings, readable: Vec<PathBuf>, environment: Environment, flags: Flags) -> Self {
+        let policy = Arc::new(with_readable(settings.policy(), &readable));
         let seen = Vec::new();
         let mut watch = Self { settings, policy, readable, environment, flags, seen };
         watch.seen = watch.stamps();
@@ -32,7 +32,7 @@ impl Watch {
 
     /// Sets the shell whose commands are judged.
     pub fn with_shell(mut self, shell: &Arc<Shell>) -> Self {
-        let policy = self.settings.policy().with_readable(&self.readable).with_shell(shell);
+        let policy = with_readable(self.settings.policy(), &self.readable).with_shell(shell);
         self.policy = Arc::new(policy);
         self
     }
@@ -62,7 +62,7 @@ impl Policies for Watch {
         let news = match Settings::read(&self.settings.folder, &self.environment, &self.flags) {
             Ok(settings) => {
                 let news = changes(&self.settings, &settings, &self.policy);
-                let policy = settings.policy().with_readable(&self.readable);
+                let policy = with_readable(settings.policy(), &self.readable);
                 self.policy = Arc::new(policy.sharing_answers_with(&self.policy));
                 self.settings = settings;
                 news
@@ -74,6 +74,10 @@ impl Policies for Watch {
         };
         (Arc::clone(&self.policy), news)
     }
+}
+
+fn with_readable(policy: Policy, folders: &[PathBuf]) -> Policy {
+    folders.iter().fold(policy, |policy, folder| policy.with_readable(folder))
 }
 
 /// What tells one state of a file from another.

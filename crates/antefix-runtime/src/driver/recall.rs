@@ -1,0 +1,135 @@
+//! What the tools know of a session, from the conversation on record.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use antefix_session::conversation::{Call, Conversation};
+use antefix_session::record::ResultRecord;
+use antefix_tools::{Context, FileFact, FileTable, Scope, ShellState, Step, TodoList};
+use antefix_wire::json::{Body, Node, write_string};
+use bytes::Bytes;
+
+use super::calls::write_shell;
+
+/// Sets what the tools know of the session to what the conversation says: the files the model has seen and the list of
+/// what is to be done. What a rewind has left does not count.
+pub fn recall(conversation: &Conversation, context: &mut Context) {
+    let calls: BTreeMap<&str, &Call> = conversation
+        .path()
+        .flat_map(|message| message.calls())
+        .map(|call| (call.id.as_str(), call))
+        .collect();
+    let live = conversation.results().values().filter(|result| calls.contains_key(result.call.as_str()));
+    let live: Vec<&ResultRecord> = live.collect();
+    context.files = Arc::new(file_table(&live, &calls));
+    context.todo = Arc::new(todo_list(&live, &calls));
+}
+
+fn file_table(live: &[&ResultRecord], calls: &BTreeMap<&str, &Call>) -> FileTable {
+    let mut facts = Vec::new();
+    for (at, result) in live.iter().enumerate() {
+        let Ok(body) = Body::parse(result.facts.to_vec()) else { continue };
+        facts.extend(body.root().items().filter_map(read_fact).map(|fact| (at, fact)));
+    }
+    let step = |(at, fact): (usize, &FileFact)| {
+        let result = live.get(at)?;
+        let call = calls.get(result.call.as_str())?;
+        let input = Body::parse(call.input.to_vec()).ok()?;
+        let text = text_of(&result.fragment)?;
+        Some(Step { tool: result.tool.clone(), input, text, fact: fact.clone() })
+    };
+    FileTable::replay(facts.iter().map(|(at, fact)| ((*at, fact), fact)), step)
+}
+
+fn todo_list(live: &[&ResultRecord], calls: &BTreeMap<&str, &Call>) -> TodoList {
+    let list = TodoList::default();
+    for result in live.iter().filter(|result| result.tool == "todo" && !result.is_error) {
+        let input = calls.get(result.call.as_str()).and_then(|call| Body::parse(call.input.to_vec()).ok());
+        // A call that succeeded is understood; one of a tool of that name that is not ours says nothing.
+        drop(input.map(|input| list.apply(&input)));
+    }
+    list
+}
+
+/// The text of a result, as a block or as a message.
+fn text_of(fragment: &Bytes) -> Option<String> {
+    let body = Body::parse(fragment.to_vec()).ok()?;
+    let content = body.root().get("content")?;
+    if let Some(text) = content.str() {
+        return Some(text.into_owned());
+    }
+    Some(content.items().filter_map(|block| Some(block.get("text")?.str()?.into_owned())).collect())
+}
+
+/// Facts as they are recorded.
+pub(super) fn write_facts(facts: &[FileFact], shell: Option<&ShellState>) -> Bytes {
+    let mut out = vec![b'['];
+    for (index, fact) in facts.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"path\":");
+        write_string(&mut out, &fact.path.to_string_lossy());
+        out.extend_from_slice(b",\"digest\":");
+        write_string(&mut out, &fact.digest);
+        let (size, mtime, scope) = (fact.size, fact.mtime_ns, fact.scope.name());
+        out.extend_from_slice(format!(r#","size":{size},"mtime_ns":"{mtime}","scope":"{scope}""#).as_bytes());
+        if let Some((first, last)) = fact.lines {
+            out.extend_from_slice(format!(r#","first":{first},"last":{last}"#).as_bytes());
+        }
+        out.push(b'}');
+    }
+    if let Some(shell) = shell {
+        if !facts.is_empty() {
+            out.push(b',');
+        }
+        write_shell(&mut out, shell);
+    }
+    out.push(b']');
+    out.into()
+}
+
+fn read_fact(node: Node<'_>) -> Option<FileFact> {
+    let text = |name: &str| Some(node.get(name)?.str()?.into_owned());
+    let number = |name: &str| node.get(name)?.u64();
+    Some(FileFact {
+        path: PathBuf::from(text("path")?),
+        digest: text("digest")?,
+        size: number("size")?,
+        mtime_ns: text("mtime_ns")?.parse().ok()?,
+        scope: Scope::from_name(&text("scope")?)?,
+        lines: number("first").zip(number("last")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_come_back_as_they_were() {
+        let fact = |path: &str, scope, lines| FileFact {
+            path: path.into(),
+            digest: "d1".to_owned(),
+            size: 7,
+            mtime_ns: -3,
+            scope,
+            lines,
+        };
+        let facts = [
+            fact("/a \"b\"", Scope::Whole, None),
+            fact("/b", Scope::Range, Some((2, 9))),
+            fact("/c", Scope::Write, None),
+        ];
+        let body = Body::parse(write_facts(&facts, None).to_vec()).unwrap();
+        assert_eq!(body.root().items().filter_map(read_fact).collect::<Vec<_>>(), facts);
+        // As they were recorded before ranges were.
+        let old = br#"[{"path":"/a","digest":"d1","size":7,"mtime_ns":"-3","scope":"range"}]"#;
+        let body = Body::parse(*old).unwrap();
+        assert_eq!(
+            body.root().items().filter_map(read_fact).collect::<Vec<_>>(),
+            [fact("/a", Scope::Range, None)]
+        );
+    }
+}
