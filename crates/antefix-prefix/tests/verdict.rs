@@ -13,6 +13,8 @@ mod every_kind;
 mod kinds;
 #[path = "verdict/request.rs"]
 mod request;
+#[path = "verdict/simulated.rs"]
+mod simulated;
 
 use antefix_models::{Platform, rules};
 use antefix_prefix::verdict::{Kind, Observation, Prompt, Verdict, judge, lineages};

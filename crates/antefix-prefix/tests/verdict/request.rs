@@ -150,7 +150,11 @@ impl Request {
         let entries = self.written().entries.join(",");
         match self.dialect {
             In::Anthropic => {
-                let system = list(&self.system, |one| format!(r#"{{"type":"text","text":"{one}"}}"#));
+                let mut system = list(&self.system, |one| format!(r#"{{"type":"text","text":"{one}"}}"#));
+                if self.marked {
+                    system.pop();
+                    system += r#","cache_control":{"type":"ephemeral"}}"#;
+                }
                 format!(
                     r#"{{"model":"{model}",{settings}"tools":[{tools}],"system":[{system}],"messages":[{entries}]}}"#
                 )
