@@ -2,7 +2,7 @@
 
 mod chat;
 
-pub use chat::{BlockRules, ChatConfig, Engine, SlotRules, TemplateClass};
+pub use chat::{BlockRules, ChatConfig, Engine, ErrorShape, SlotRules, TemplateClass};
 
 use antefix_models::{Collapse, Platform, Rules, rules};
 

@@ -49,8 +49,8 @@ mod simulator;
 mod threads;
 
 pub use config::{
-    BetaKey, Binding, BlockRules, ChatConfig, Config, Engine, Grey, ImageRule, Latency, Limits, OtherTtl,
-    Refresh, SlotRules, TemplateClass, Tokenizer, UnifiedQuota,
+    BetaKey, Binding, BlockRules, ChatConfig, Config, Engine, ErrorShape, Grey, ImageRule, Latency, Limits,
+    OtherTtl, Refresh, SlotRules, TemplateClass, Tokenizer, UnifiedQuota,
 };
 pub use http::{Chunk, HttpRequest, HttpResponse, Millis, ResponseBody, StreamEnd};
 pub use script::{Script, ScriptError};

@@ -69,7 +69,10 @@ impl Simulator {
             }
             Some(chat) => {
                 let routed = self.chat_route(&chat, request, &request_id, now);
-                (routed.map_err(|error| refused(&error, chat::error_body(&error))), "x-request-id")
+                (
+                    routed.map_err(|error| refused(&error, chat::error_body(&error, chat.errors))),
+                    "x-request-id",
+                )
             }
         };
         let mut response = routed.unwrap_or_else(|refusal| refusal);

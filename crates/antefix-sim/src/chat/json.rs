@@ -3,7 +3,7 @@
 use antefix_wire::json::{Kind, Node};
 
 use crate::answer::quoted;
-use crate::config::{ChatConfig, Engine};
+use crate::config::{ChatConfig, Engine, ErrorShape};
 use crate::error::ApiError;
 use crate::script::Lacks;
 
@@ -25,10 +25,38 @@ pub(crate) fn compact(node: Node<'_>) -> String {
 }
 
 /// The body of an error response.
-pub(crate) fn error_body(error: &ApiError) -> String {
-    let code = error.code.as_deref().map_or("null".to_owned(), quoted);
-    let (message, kind) = (quoted(&error.message), quoted(&error.kind));
-    format!(r#"{{"error":{{"message":{message},"type":{kind},"param":null,"code":{code}}}}}"#)
+pub(crate) fn error_body(error: &ApiError, shape: ErrorShape) -> String {
+    let message = quoted(&error.message);
+    let kind = quoted(own_kind(error, shape));
+    let status = error.status;
+    match shape {
+        ErrorShape::OpenAi => {
+            let code = error.code.as_deref().map_or("null".to_owned(), quoted);
+            format!(r#"{{"error":{{"message":{message},"type":{kind},"param":null,"code":{code}}}}}"#)
+        }
+        ErrorShape::Vllm if status == 401 => r#"{"error":"Unauthorized"}"#.to_owned(),
+        ErrorShape::Vllm => {
+            format!(r#"{{"error":{{"message":{message},"type":{kind},"param":null,"code":{status}}}}}"#)
+        }
+        ErrorShape::LlamaCpp => {
+            format!(r#"{{"error":{{"code":{status},"message":{message},"type":{kind}}}}}"#)
+        }
+    }
+}
+
+/// The type of an error as the server names it; what a script names stays.
+fn own_kind(error: &ApiError, shape: ErrorShape) -> &str {
+    if error.kind != "invalid_request_error" {
+        return &error.kind;
+    }
+    match (shape, error.status, error.code.as_deref()) {
+        (ErrorShape::Vllm, 404, _) => "NotFoundError",
+        (ErrorShape::Vllm, _, _) => "BadRequestError",
+        (ErrorShape::LlamaCpp, 401, _) => "authentication_error",
+        (ErrorShape::LlamaCpp, 404, _) => "not_found_error",
+        (ErrorShape::LlamaCpp, _, Some("context_length_exceeded")) => "exceed_context_size_error",
+        _ => &error.kind,
+    }
 }
 
 /// The body of a response that is not streamed.
@@ -64,13 +92,17 @@ impl Completion {
         format!(r#"{{"id":{id},"object":"{object}","created":{},"model":{model},"#, self.created)
     }
 
-    /// Usage, and with it what llama.cpp tells of its own accord.
+    /// Usage and timings.
     pub(super) fn tail(&self, chat: &ChatConfig) -> String {
-        let timings = match chat.engine {
+        format!(r#","usage":{}{}"#, self.usage.json(chat.report_cached), self.timings(chat))
+    }
+
+    /// What llama.cpp tells of its own accord, in the last chunk.
+    pub(super) fn timings(&self, chat: &ChatConfig) -> String {
+        match chat.engine {
             Engine::Slots(_) => self.usage.timings(),
             Engine::Blocks(_) => String::new(),
-        };
-        format!(r#","usage":{}{timings}"#, self.usage.json(chat.report_cached))
+        }
     }
 }
 

@@ -42,7 +42,8 @@ pub(crate) fn chunks(completion: &Completion, chat: &ChatConfig, shape: Shape) -
     }
     writer.tokens = completion.usage.output;
     if !shape.lacks.finish {
-        writer.choice("", completion.finish);
+        let timings = if shape.include_usage { String::new() } else { completion.timings(chat) };
+        writer.choice("", completion.finish, &timings);
     }
     if shape.include_usage && !shape.lacks.usage {
         let text = format!(r#"{}"choices":[]{}}}"#, completion.head(CHUNK), completion.tail(chat));
@@ -68,16 +69,16 @@ impl Writer<'_> {
     }
 
     fn delta(&mut self, members: &str) {
-        self.choice(members, "");
+        self.choice(members, "", "");
     }
 
-    /// A chunk with one choice; with an empty reason it goes on.
-    fn choice(&mut self, members: &str, finish: &str) {
+    /// A chunk with one choice, and what stands behind it; with an empty reason it goes on.
+    fn choice(&mut self, members: &str, finish: &str, tail: &str) {
         let finish = if finish.is_empty() { "null".to_owned() } else { quoted(finish) };
         let choice =
             format!(r#"{{"index":0,"delta":{{{members}}},"logprobs":null,"finish_reason":{finish}}}"#);
         let choices = if self.shape.lacks.choices { String::new() } else { choice };
-        let text = format!(r#"{}"choices":[{choices}]}}"#, self.completion.head(CHUNK));
+        let text = format!(r#"{}"choices":[{choices}]{tail}}}"#, self.completion.head(CHUNK));
         self.event(&text);
     }
 

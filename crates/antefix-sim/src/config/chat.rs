@@ -23,6 +23,8 @@ pub struct ChatConfig {
     pub key_required: bool,
     /// The name under which reasoning is sent.
     pub reasoning_field: String,
+    /// How errors are written.
+    pub errors: ErrorShape,
 }
 
 impl ChatConfig {
@@ -48,6 +50,7 @@ impl ChatConfig {
             report_cached: false,
             key_required: false,
             reasoning_field: "reasoning_content".to_owned(),
+            errors: ErrorShape::OpenAi,
         }
     }
 
@@ -127,6 +130,17 @@ pub struct SlotRules {
     /// The slot with the longest common prefix is chosen if that covers more than so many hundredths of the
     /// prompt; else the one unused for longest.
     pub similarity_percent: usize,
+}
+
+/// How a server writes its errors; as seen on each in 2026.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorShape {
+    /// `{"error":{"message","type","param","code"}}`, the code a word.
+    OpenAi,
+    /// The same with a type of its own and the status as the code; a wrong key is `{"error":"Unauthorized"}`.
+    Vllm,
+    /// `{"error":{"code","message","type"}}`, the code the status.
+    LlamaCpp,
 }
 
 /// What a chat template does to a conversation that grows.

@@ -49,7 +49,7 @@ impl Simulator {
     ) -> HttpResponse {
         let mut billed = Billed { now, request_id: request_id.to_owned(), ..Billed::default() };
         let result = self.complete(chat, request, now, &mut billed);
-        let response = result.unwrap_or_else(|error| refused(&error, chat::error_body(&error)));
+        let response = result.unwrap_or_else(|error| refused(&error, chat::error_body(&error, chat.errors)));
         billed.status = response.status;
         self.log.push(billed);
         response
@@ -64,26 +64,22 @@ impl Simulator {
     ) -> Result<HttpResponse, ApiError> {
         let request = ChatRequest::read(http.body)?;
         billed.model.clone_from(&request.model);
-        chat::check(&request, chat)?;
-        let prompt = chat::render(&request, &self.config, chat, now);
-        check_length(prompt.len() as u64, request.limit, chat)?;
+        let prompt = self.prompt(&request, chat, now)?;
         let reply = self.script.reply(&request.seen(), &mut self.fired);
         if let Some(refusal) = &reply.refusal {
             return Err(refuse(refusal));
         }
         let (said, finish) = chat::compose(&request, http.body, &reply, chat.template);
-        let scope = chat.scope(http, &request);
+        let scope = scope(chat, http, &request);
         let ask =
             Ask { scope: &scope, prompt: &prompt, slot: request.slot, reuse: request.cache_prompt, now };
         let found = self.kv_cache.as_ref().map(|cache| cache.look_up(&ask)).unwrap_or_default();
         let usage = chat::usage(prompt.len(), found.cached, &said, &reply);
-        let id = format!("chatcmpl-{}", billed.request_id.trim_start_matches("req_"));
-        bill(billed, &usage, &id);
+        let id = bill(billed, &usage);
         let model = request.model.clone();
         let completion = Completion { id, created: now.0 / 1_000, model, said, finish, usage };
         let fresh = usage.prompt - usage.cached;
-        let first_byte = reply.first_byte.unwrap_or(self.config.latency.first_byte(fresh));
-        let first_byte = first_byte.after(found.wait);
+        let first_byte = reply.first_byte.unwrap_or(self.config.latency.first_byte(fresh)).after(found.wait);
         let chunks = self.chat_chunks(&completion, chat, &request, &reply, first_byte);
         if let Some(cache) = self.kv_cache.as_mut().filter(|_| !reply.is_lost()) {
             let last = chunks.last().map(|chunk| chunk.at).unwrap_or_default();
@@ -91,7 +87,21 @@ impl Simulator {
             let (computed_at, finished_at) = (now.after(first_byte), now.after(last));
             cache.keep(&ask, &found, &Kept { output: &output, computed_at, finished_at });
         }
-        Ok(respond(chunks, request.stream, &reply, &chat::marks()))
+        let failed = |kind: &str, message: &str| chat::error_event(kind, message, chat.errors);
+        Ok(respond(chunks, request.stream, &reply, &chat::marks(&failed)))
+    }
+
+    /// The prompt of a request that passes all checks.
+    fn prompt(
+        &self,
+        request: &ChatRequest,
+        chat: &ChatConfig,
+        now: Millis,
+    ) -> Result<Vec<chat::Token>, ApiError> {
+        chat::check(request, chat)?;
+        let prompt = chat::render(request, &self.config, chat, now);
+        check_length(prompt.len() as u64, request.limit, chat)?;
+        Ok(prompt)
     }
 
     /// The body in pieces, each with the time it is due.
@@ -139,17 +149,15 @@ fn check_key(chat: &ChatConfig, request: &HttpRequest<'_>) -> Result<(), ApiErro
     Err(ApiError { code: Some("invalid_api_key".to_owned()), ..error })
 }
 
-impl ChatConfig {
-    /// Whose prompts are shared: an engine of one's own shares all that have one salt, a provider those of one
-    /// organization and one key (`prompt_cache_key`).
-    fn scope(&self, http: &HttpRequest<'_>, request: &ChatRequest) -> String {
-        if !self.key_required {
-            return request.cache_salt.clone();
-        }
-        let key = http.header("authorization").unwrap_or_default().trim_start_matches("Bearer ");
-        let organization = key.split('/').next().unwrap_or_default();
-        format!("{organization}/{}", request.cache_key)
+/// Whose prompts are shared: an engine of one's own shares all that have one salt, a provider those of one
+/// organization and one key (`prompt_cache_key`).
+fn scope(chat: &ChatConfig, http: &HttpRequest<'_>, request: &ChatRequest) -> String {
+    if !chat.key_required {
+        return request.cache_salt.clone();
     }
+    let key = http.header("authorization").unwrap_or_default().trim_start_matches("Bearer ");
+    let organization = key.split('/').next().unwrap_or_default();
+    format!("{organization}/{}", request.cache_key)
 }
 
 /// vLLM wants room for all the tokens that an answer may have, the others for one.
@@ -170,9 +178,12 @@ fn refuse(refusal: &Refusal) -> ApiError {
     ApiError { retry_after: refusal.retry_after, code: Some(refusal.kind.clone()), ..error }
 }
 
-fn bill(billed: &mut Billed, usage: &chat::ChatUsage, id: &str) {
-    billed.message_id = Some(id.to_owned());
+/// Notes what a request cost; the id of its answer.
+fn bill(billed: &mut Billed, usage: &chat::ChatUsage) -> String {
+    let id = format!("chatcmpl-{}", billed.request_id.trim_start_matches("req_"));
+    billed.message_id = Some(id.clone());
     billed.read = usage.cached;
     billed.uncached = usage.prompt - usage.cached;
     billed.output = usage.output;
+    id
 }

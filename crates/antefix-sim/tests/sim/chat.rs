@@ -2,7 +2,8 @@
 
 use antefix_sim::ResponseBody;
 use antefix_sim::{
-    ChatConfig, Config, HttpRequest, HttpResponse, Millis, Script, Simulator, StreamEnd, TemplateClass,
+    ChatConfig, Config, ErrorShape, HttpRequest, HttpResponse, Millis, Script, Simulator, StreamEnd,
+    TemplateClass,
 };
 use antefix_wire::json::Body;
 
@@ -104,6 +105,34 @@ fn keys_and_models_are_checked_as_the_server_does() {
     ];
     for (chat, key, model, expect) in cases {
         assert_eq!(ask(chat.clone(), key, model), expect, "{chat:?} {key} {model}");
+    }
+}
+
+#[test]
+fn errors_can_have_the_shape_of_each_server() {
+    use ErrorShape::{LlamaCpp, OpenAi, Vllm};
+    let ask = |errors: ErrorShape, key: &str, model: &str, members: &str| {
+        let chat = ChatConfig { errors, context: 30, ..ChatConfig::vllm() };
+        let body = format!(r#"{{"model":"{model}",{members}}}"#);
+        let script = "rule\n  on text busy\n  error 503 unavailable_error Loading\nrule\n  text x\n";
+        text(&request(&mut simulator(chat, script), "POST", "/v1/chat/completions", key, &body))
+    };
+    let long = "the maximum context length is 30 tokens; the prompt has 108 and the answer needs room for 1";
+    let gone = "the model 'gpt' does not exist";
+    let cases = [
+        (OpenAi, "invalid", "sim-model", user("x"), r#"{"message":"incorrect API key provided","type":"invalid_request_error","param":null,"code":"invalid_api_key"}"#.to_owned()),
+        (Vllm, "invalid", "sim-model", user("x"), r#""Unauthorized""#.to_owned()),
+        (LlamaCpp, "invalid", "sim-model", user("x"), r#"{"code":401,"message":"incorrect API key provided","type":"authentication_error"}"#.to_owned()),
+        (Vllm, "", "gpt", user("x"), format!(r#"{{"message":"{gone}","type":"NotFoundError","param":null,"code":404}}"#)),
+        (LlamaCpp, "", "gpt", user("x"), format!(r#"{{"code":404,"message":"{gone}","type":"not_found_error"}}"#)),
+        (OpenAi, "", "sim-model", user(&" w".repeat(100)), format!(r#"{{"message":"{long}","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}}"#)),
+        (Vllm, "", "sim-model", user(&" w".repeat(100)), format!(r#"{{"message":"{long}","type":"BadRequestError","param":null,"code":400}}"#)),
+        (LlamaCpp, "", "sim-model", user(&" w".repeat(100)), format!(r#"{{"code":400,"message":"{long}","type":"exceed_context_size_error"}}"#)),
+        (OpenAi, "", "sim-model", user("busy"), r#"{"message":"Loading","type":"unavailable_error","param":null,"code":"unavailable_error"}"#.to_owned()),
+        (LlamaCpp, "", "sim-model", user("busy"), r#"{"code":503,"message":"Loading","type":"unavailable_error"}"#.to_owned()),
+    ];
+    for (shape, key, model, members, expect) in cases {
+        assert_eq!(ask(shape, key, model, &members), format!("{{\"error\":{expect}}}"), "{shape:?}");
     }
 }
 

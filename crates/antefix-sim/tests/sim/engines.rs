@@ -118,6 +118,19 @@ fn the_answer_is_kept_up_to_its_last_token() {
 }
 
 #[test]
+fn an_answer_that_was_cut_is_kept_without_its_last_token_too() {
+    // Of `o k` the limit leaves ` k` out or in; then what ends it is not generated.
+    let script = "rule\n  text o k\n";
+    for (limit, tokens, expect) in [(1, 15, 0), (2, 15, 16), (2, 14, 0), (3, 14, 16), (3, 13, 0)] {
+        let mut server = Server::new(blocks(|_| {}), script);
+        let first = prompt('a', tokens);
+        let answer = server.answer(0, &first, &format!(r#","max_tokens":{limit}"#));
+        let read = server.read(1, &format!("{first},{answer},{}", user("go on")), "");
+        assert_eq!(read, expect, "{limit} {tokens}");
+    }
+}
+
+#[test]
 fn the_least_recently_used_blocks_are_dropped_from_their_end() {
     // A prompt of 33 tokens has two full blocks.
     let cases: [(usize, &str, &[u64]); 9] = [
@@ -325,6 +338,32 @@ fn usage_tells_what_the_server_would() {
     ];
     for (chat, expect) in cases {
         assert_eq!(last(chat.clone()), expect, "{chat:?}");
+    }
+}
+
+#[test]
+fn timings_stand_in_the_last_chunk_of_a_stream() {
+    let timings = r#""timings":{"cache_n":0,"prompt_n":100,"predicted_n":2}}"#;
+    let usage = r#""stream_options":{"include_usage":true}"#;
+    let cases = [
+        (ChatConfig::llamacpp(), "", "finish_reason\":\"stop\"}],", true),
+        (ChatConfig::llamacpp(), usage, "\"cached_tokens\":0}},", true),
+        (ChatConfig::vllm(), "", "finish_reason\":\"stop\"}]}", false),
+    ];
+    for (chat, members, before, told) in cases {
+        let mut simulator = Simulator::new(Config::chat(chat), Script::parse(OK).unwrap());
+        let members = if members.is_empty() { String::new() } else { format!(",{members}") };
+        let body =
+            format!(r#"{{"model":"sim-model","messages":[{}],"stream":true{members}}}"#, prompt('a', 100));
+        let request =
+            HttpRequest { method: "POST", path: "/v1/chat/completions", headers: &[], body: body.as_bytes() };
+        let text = String::from_utf8(simulator.handle(&request, Millis(0)).bytes()).unwrap();
+        let end = if told {
+            format!("{before}{timings}\n\ndata: [DONE]\n\n")
+        } else {
+            format!("{before}\n\ndata: [DONE]\n\n")
+        };
+        assert!(text.ends_with(&end), "{members}: {text}");
     }
 }
 

@@ -109,6 +109,8 @@ fn scripts_say_what_is_wrong_with_them() {
     let cases = [
         ("text x", "line 1: expected `rule` first"),
         ("rule\n\n  dance", "line 3: unknown line `dance `"),
+        ("rule\n  omit tokens", "line 2: expected `choices`, `usage`, `finish` or `done`, not `tokens`"),
+        ("rule\n  arguments all", "line 2: expected a number, not `all`"),
         ("rule\n  on full moon", "line 2: unknown condition `full`"),
         ("rule\n  tool read [1]", "line 2: the input is no JSON object"),
         ("rule\n  tool read {", "line 2: the input is no JSON: unexpected end of JSON at byte 1"),

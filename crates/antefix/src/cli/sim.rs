@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use antefix_sim::TemplateClass;
+use antefix_sim::{ErrorShape, TemplateClass};
 use clap::{Args, ValueEnum};
 
 /// `antefix sim`
@@ -59,6 +59,9 @@ pub struct ChatKnobs {
     /// Whether usage tells of cached tokens [default: on; vllm off]
     #[arg(long, value_enum, value_name = "ON|OFF")]
     pub cached_tokens: Option<OnOff>,
+    /// How errors are written [default: openai]
+    #[arg(long, value_enum, value_name = "SHAPE")]
+    pub errors: Option<Errors>,
     /// Whether requests may offer tools [default: on]
     #[arg(long, value_enum, value_name = "ON|OFF")]
     pub tools: Option<OnOff>,
@@ -106,6 +109,27 @@ pub enum Template {
     Dated,
     /// Roles must alternate, a system message only at the start
     StrictAlternation,
+}
+
+/// How a server writes its errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Errors {
+    /// With a code that is a word
+    Openai,
+    /// With types of its own and the status as the code
+    Vllm,
+    /// With the status as the code, in front
+    Llamacpp,
+}
+
+impl From<Errors> for ErrorShape {
+    fn from(errors: Errors) -> Self {
+        match errors {
+            Errors::Openai => Self::OpenAi,
+            Errors::Vllm => Self::Vllm,
+            Errors::Llamacpp => Self::LlamaCpp,
+        }
+    }
 }
 
 impl From<Template> for TemplateClass {

@@ -57,9 +57,18 @@ impl BlockCache {
         for name in path.into_iter().rev() {
             self.used(name, kept.finished_at);
         }
-        while self.rules.capacity.is_some_and(|capacity| self.blocks.len() > capacity) {
-            let Some((_, name)) = self.by_use.pop_first() else { break };
-            self.blocks.remove(&name);
+        self.drop_oldest(ask.now);
+    }
+
+    /// Drops what is over the capacity, and what has been idle for too long.
+    fn drop_oldest(&mut self, now: Millis) {
+        while let Some((_, name)) = self.by_use.first_key_value() {
+            let over = self.rules.capacity.is_some_and(|capacity| self.blocks.len() > capacity);
+            if !over && !self.blocks.get(name).is_some_and(|block| self.is_gone(block, now)) {
+                break;
+            }
+            self.blocks.remove(name);
+            self.by_use.pop_first();
         }
     }
 

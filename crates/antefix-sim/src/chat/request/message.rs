@@ -26,7 +26,7 @@ impl ChatMessage {
         let path = format!("messages[{index}]");
         let role = ChatRole::read(node, &path)?;
         let string = |key: &str| present(node, key).and_then(|value| value.str()).unwrap_or_default();
-        let reasoning = if node.get("reasoning").is_some() { "reasoning" } else { "reasoning_content" };
+        let reasoning = if present(node, "reasoning").is_some() { "reasoning" } else { "reasoning_content" };
         let message = Self {
             role,
             content: read_content(node, role, &path)?,
