@@ -6,7 +6,16 @@ from typing import Any
 
 from source import BadInput, Pairs, Segment, block_text, children, member, parse, split
 
-LANE_FIELDS = ("model", "tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort", "chat_template_kwargs", "prompt_cache_key", "cache_salt")
+LANE_FIELDS = (
+    "model",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "reasoning_effort",
+    "chat_template_kwargs",
+    "prompt_cache_key",
+    "cache_salt",
+)
 
 
 def read_chat(raw: bytes) -> tuple[list[Segment], list[tuple[str, bytes]]]:

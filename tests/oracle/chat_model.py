@@ -142,7 +142,8 @@ def read(directory: Path, template: str) -> list[Asked]:
             raise BadInput(f"{path.name}: the answer tells no usage")
         cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
         rendered = prompt(body, template, meta["at_ms"])
-        asked.append(Asked(meta["n"], meta["at_ms"], meta["first_byte_at_ms"], body, rendered, usage["prompt_tokens"], cached, usage["completion_tokens"]))
+        figures = usage["prompt_tokens"], cached, usage["completion_tokens"]
+        asked.append(Asked(meta["n"], meta["at_ms"], meta["first_byte_at_ms"], body, rendered, *figures))
     if not asked:
         raise BadInput(f"{directory}: no answered Chat Completions request")
     for at, one in enumerate(asked):
@@ -155,7 +156,8 @@ def show(one: Asked, later: Sequence[Asked]) -> None:
     mine = [written(message) for message in one.body.get("messages")]
     for other in later:
         theirs = list(other.body.get("messages"))
-        if len(theirs) > len(mine) and [written(message) for message in theirs[: len(mine)]] == mine and theirs[len(mine)].get("role") == "assistant":
+        same = len(theirs) > len(mine) and [written(message) for message in theirs[: len(mine)]] == mine
+        if same and theirs[len(mine)].get("role") == "assistant":
             one.answer = generated(theirs[len(mine)])
             return
     # Nobody ever saw it, but it takes up room.

@@ -26,7 +26,7 @@ from typing import Any
 import chat_model
 from articles import articles
 from cache_model import LOOKBACK, Rules, bill, counter
-from captured import BadInput, read_capture
+from captured import BadInput, Request, read_capture
 from lineage import extends
 from perfect import Prices, perfect, price_list
 
@@ -70,12 +70,20 @@ def report_extends(options: argparse.Namespace) -> Report:
     )
 
 
+def messages(directory: Path) -> list[Request]:
+    """Reads a capture of the Messages API."""
+    requests = read_capture(directory)
+    if any(path.endswith("/chat/completions") for request in requests for key, path in request.lane if key == "path"):
+        raise BadInput("Chat Completions have no markers: judge them with `engine`")
+    return requests
+
+
 def rules(options: argparse.Namespace) -> Rules:
     return Rules(options.collapse == "yes", options.minimum, options.lookback, options.thinking, options.images)
 
 
 def report_bill(options: argparse.Namespace) -> Report:
-    bills = bill(read_capture(options.directory), rules(options), counter(options.tokens))
+    bills = bill(messages(options.directory), rules(options), counter(options.tokens))
     names = ("read", "write_5m", "write_1h", "input")
     rows = []
     for one in bills:
@@ -112,7 +120,7 @@ def report_perfect(options: argparse.Namespace) -> Report:
     multiples = (options.write5m, options.write1h, options.read)
     units = any(value is not None for value in multiples)
     fixed = Prices(Fraction(1), *(Fraction(value or usual) for value, usual in zip(multiples, ("1.25", "2", "0.1"))))
-    ideals = perfect(read_capture(options.directory), rules(options), (lambda *_: fixed) if units else price_list, counter(options.tokens))
+    ideals = perfect(messages(options.directory), rules(options), (lambda *_: fixed) if units else price_list, counter(options.tokens))
     actual, best = sum(one.actual for one in ideals), sum(one.perfect for one in ideals)
     ratio = actual / best if best else Fraction(1)
     rows = [(one.n, *(f"{float(cost):.6f}" for cost in (one.actual, one.perfect, one.uncached))) for one in ideals]

@@ -24,7 +24,8 @@ from chat_model import CLASSES, bill
 Message = dict[str, Any]
 SCRIPT = Path(__file__).with_name("chat.script")
 WORDS = ("think", "spaced", "and", "fix", "the", "parser", "grüße", "x=1;", "\n\n  indented", "\t", "a\"b\\c", "0123456789", "…")
-TOOL = {"type": "function", "function": {"name": "read", "description": "Reads \"a\" file.", "parameters": {"type": "object", "b": 1.0, "a": []}}}
+SCHEMA = {"type": "object", "b": 1.0, "a": []}
+TOOL = {"type": "function", "function": {"name": "read", "description": 'Reads "a" file.', "parameters": SCHEMA}}
 # Profile, its options, and what the oracle has to know of them.
 SERVERS = (
     ("vllm", ["--capacity", "1000"], {"capacity": 1_000}),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
 import unittest
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
+import oracle
 from capture_builder import Sent, capture, compact, write_capture
 from chat_model import PIECES, bill, prompt
 from lineage import extends
@@ -84,6 +87,14 @@ class Extends(unittest.TestCase):
         spaced = compact(second()).replace('"role":"user"', '"role": "user"', 1)
         one = extends(capture(sent(first()), sent(spaced, at=1)))[1]
         self.assertEqual((one.verdict, one.bytes_equal, one.ok), ("extends", False, False))
+
+    def test_a_bill_by_markers_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            directory = write_capture(Path(folder), [sent(first())])
+            for command in ("bill", "perfect"):
+                with self.subTest(command), redirect_stderr(io.StringIO()) as said:
+                    self.assertEqual(oracle.main([command, str(directory)]), 2)
+                    self.assertIn("judge them with `engine`", said.getvalue())
 
     def test_dialects_are_lanes_of_their_own(self) -> None:
         other = {"model": "m", "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}
