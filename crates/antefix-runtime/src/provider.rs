@@ -4,9 +4,12 @@ mod chat;
 mod messages;
 mod protocol;
 mod redact;
+mod replay;
+
+pub use replay::{Replay, ReplayError};
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use antefix_http::HttpError;
 use antefix_http::capture::{Answer, Capture, Meta};
@@ -42,6 +45,7 @@ pub struct Provider {
     betas: Vec<String>,
     headers: Vec<(String, String)>,
     capture: Option<Capture>,
+    replay: Mutex<Replay>,
     digest: Arc<Mutex<SocketDigest>>,
 }
 
@@ -51,8 +55,8 @@ const ERROR_LIMIT: usize = 1 << 20;
 impl Provider {
     /// A server that speaks `dialect`, with its credential.
     pub fn new(client: Client, dialect: Dialect, credential: Credential) -> Self {
-        let (betas, headers) = (Vec::new(), Vec::new());
-        Self { client, dialect, credential, betas, headers, capture: None, digest: Arc::default() }
+        let (betas, headers, replay) = (Vec::new(), Vec::new(), Mutex::default());
+        Self { client, dialect, credential, betas, headers, capture: None, replay, digest: Arc::default() }
     }
 
     /// The protocol that is spoken.
@@ -77,6 +81,11 @@ impl Provider {
     pub fn capture(&mut self, folder: &Path) -> std::io::Result<()> {
         self.capture = Some(Capture::open(folder)?);
         Ok(())
+    }
+
+    /// Puts recorded steps in the place of what the model answers from now on.
+    pub fn replay(&mut self, steps: Replay) {
+        self.replay = Mutex::new(steps);
     }
 
     /// Bytes hashed at the socket so far.
@@ -108,7 +117,9 @@ impl Provider {
                     let sent = digest.lock().unwrap_or_else(PoisonError::into_inner).finish();
                     // An error may come before the body has left; an answer never does.
                     if sent == expected || incoming.status != 200 {
-                        read_answer(incoming, self.dialect, stop, &mut on_delta).await
+                        let is_replayed = self.steps().is_next();
+                        let mut told = |delta| if !is_replayed { on_delta(delta) };
+                        read_answer(incoming, self.dialect, stop, &mut told).await
                     } else {
                         let error = "the bytes handed to the connection are not those of the composed body";
                         ResponseEnd::Unreachable { error: error.to_owned(), retryable: false }
@@ -124,7 +135,11 @@ impl Provider {
             Credential::None => end,
         };
         self.capture_end(&exchange, &end);
-        end
+        self.steps().apply(self.dialect, end, &mut on_delta)
+    }
+
+    fn steps(&self) -> MutexGuard<'_, Replay> {
+        self.replay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn request(&self, body: ComposedBody) -> Outgoing {

@@ -107,6 +107,14 @@ impl Dialect {
         }
     }
 
+    /// The model's call of a tool, as a block of its reply.
+    pub fn call(self, call: &Call) -> Bytes {
+        match self {
+            Self::Anthropic => anthropic::tool_use(&call.id, call),
+            Self::OpenAiChat => chat::function_call(&call.id, call),
+        }
+    }
+
     /// What one call returned.
     pub(crate) fn result(self, call: &str, content: &[Bytes], is_error: bool) -> Bytes {
         match self {

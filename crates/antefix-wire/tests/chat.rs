@@ -38,7 +38,7 @@ fn reasoning_text_and_tool_calls() {
     );
     assert_eq!(
         sent_back(&message, |kind| kind == BlockKind::ToolUse),
-        format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, calls.join(","))
+        format!(r#"{{"role":"assistant","content":"","tool_calls":[{}]}}"#, calls.join(","))
     );
     assert_eq!(
         Assembled { blocks: Vec::new(), ..message },

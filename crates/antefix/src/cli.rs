@@ -176,6 +176,9 @@ pub struct RunArgs {
     /// Write each request body as sent, and what came of it, into this folder
     #[arg(long, value_name = "DIR")]
     pub capture: Option<PathBuf>,
+    /// Put the steps recorded in this file in the place of what the model answers (docs/formats/replay.md)
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
     /// Wait at most this many milliseconds before a request is made again, whatever the server asks for
     #[arg(long, value_name = "MS", hide = true)]
     pub longest_retry_wait: Option<u64>,

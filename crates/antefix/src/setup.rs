@@ -9,7 +9,7 @@ use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
 use antefix_runtime::driver::{Agent, recall, shell_state, take_up_answers};
 use antefix_runtime::head::{HeadSpec, find_instructions};
-use antefix_runtime::provider::Provider;
+use antefix_runtime::provider::{Provider, Replay};
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::{clock, transcript};
 use antefix_session::conversation::{Conversation, Lane};
@@ -70,6 +70,10 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         provider.capture(folder).map_err(|error| {
             Failure::usage(format!("cannot capture into `{}`: {error}", folder.display()))
         })?;
+    }
+    if let Some(path) = &args.replay {
+        provider.replay(Replay::open(path).map_err(|error| Failure::usage(&error))?);
+        notices.push(REPLAYED.to_owned());
     }
     let opened = open(args, &sessions, &here)?;
     for (name, value) in endpoint.stick_to(opened.conversation.header()) {
@@ -299,3 +303,6 @@ fn unpriced(endpoint: &Endpoint, model: &str) -> Option<String> {
 /// What is said when a session's index is gone; the next durable record writes a new one.
 const INDEX_LOST: &str =
     "the session's index was lost: nobody can say whether records were missing at the end";
+
+/// What is said when recorded steps stand in the place of answers.
+const REPLAYED: &str = "recorded steps stand in the place of what the model answers";

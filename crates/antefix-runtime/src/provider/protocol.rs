@@ -54,6 +54,16 @@ pub(super) fn hint(dialect: Dialect, status: u16, message: &str) -> Option<&'sta
     }
 }
 
+/// Why a model stopped that is done, or that calls tools.
+pub(super) fn stop_reason(dialect: Dialect, calls: bool) -> &'static str {
+    match (dialect, calls) {
+        (Dialect::Anthropic, false) => "end_turn",
+        (Dialect::Anthropic, true) => "tool_use",
+        (Dialect::OpenAiChat, false) => "stop",
+        (Dialect::OpenAiChat, true) => "tool_calls",
+    }
+}
+
 /// Puts a streamed answer together.
 pub(super) enum Assembler {
     Messages(Box<assemble::Assembler>),

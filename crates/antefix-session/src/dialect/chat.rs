@@ -175,7 +175,7 @@ fn as_text(block: &[u8]) -> Bytes {
 }
 
 /// An entry of `tool_calls`.
-fn function_call(id: &str, call: &Call) -> Bytes {
+pub(super) fn function_call(id: &str, call: &Call) -> Bytes {
     let mut out = br#"{"id":"#.to_vec();
     write_string(&mut out, id);
     out.extend_from_slice(br#","type":"function","function":{"name":"#);

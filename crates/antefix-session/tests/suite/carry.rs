@@ -57,7 +57,7 @@ fn what_was_said_is_translated() {
         r#""turn","turn":1"#.to_owned(),
         r#""message","origin":"user","fragment":{"role":"user","content":"Do it."}"#.to_owned(),
         format!(
-            r#""message","origin":"assistant","fragment":{{"role":"assistant","content":null,"tool_calls":[{},{}]}}"#,
+            r#""message","origin":"assistant","fragment":{{"role":"assistant","content":"","tool_calls":[{},{}]}}"#,
             call("toolu_1"),
             call("toolu_2")
         ),
@@ -68,7 +68,7 @@ fn what_was_said_is_translated() {
         r#""turn","turn":2"#.to_owned(),
         r#""message","origin":"user","fragment":{"role":"user","content":"More."}"#.to_owned(),
         format!(
-            r#""message","origin":"assistant","fragment":{{"role":"assistant","content":null,"tool_calls":[{}]}}"#,
+            r#""message","origin":"assistant","fragment":{{"role":"assistant","content":"","tool_calls":[{}]}}"#,
             call("toolu_17")
         ),
         result("toolu_17", not_run),

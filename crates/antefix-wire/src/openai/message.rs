@@ -42,9 +42,10 @@ impl<'a> ToolCall<'a> {
 /// The assistant message that `blocks` are sent back as: the JSON of
 /// [`AssembledBlock`](crate::assemble::AssembledBlock)s as `ChatAssembler` gives them, in any order.
 ///
-/// Texts are joined to one string. A message without text has `null` as its content if it calls tools, else an empty
-/// string. Reasoning and what else stands on the message comes behind the content, calls come last. What is not a JSON
-/// object is left out.
+/// Texts are joined to one string. A message without text has an empty string as its content, not `null`: OpenAI takes
+/// both, llama-cpp-python's server 0.3.36 refuses `null`, and templates that add texts up fail on it (November 2026).
+/// Reasoning and what else stands on the message comes behind the content, calls come last. What is not a JSON object is
+/// left out.
 ///
 /// ```
 /// use antefix_wire::openai::assistant_message;
@@ -65,8 +66,7 @@ pub fn assistant_message<B: AsRef<[u8]>>(blocks: &[B]) -> Vec<u8> {
             out.extend_from_slice(&text);
             out.push(b'"');
         }
-        None if parts.calls.is_empty() => out.extend_from_slice(br#""""#),
-        None => out.extend_from_slice(b"null"),
+        None => out.extend_from_slice(br#""""#),
     }
     for (key, value) in parts.members {
         out.push(b',');
