@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes seeded mutations of the workspace one at a time and expects the tests to fail. See README.md."""
 
+import hashlib
 import os
 import pathlib
 import subprocess
@@ -118,9 +119,21 @@ def try_one(mutation, workspace, target):
     return green is False
 
 
+def sample(mutations, number):
+    """That many of them, all if it is 0: another choice whenever a table changes, the same one until then."""
+    if not 0 < number < len(mutations):
+        return mutations
+    seed = repr([(mutation.name, mutation.find, mutation.replacement) for mutation in mutations])
+
+    def place(mutation):
+        return hashlib.sha256((seed + mutation.table + mutation.name).encode()).digest()
+
+    chosen = sorted(mutations, key=place)[:number]
+    print(f"{number} of {len(mutations)} mutations, chosen by what the tables hold")
+    return [mutation for mutation in mutations if mutation in chosen]
+
+
 def run(mutations, workspace, target):
-    for mutation in mutations:
-        check_fits(mutation, workspace)
     for test in {tuple(mutation.test): None for mutation in mutations}:
         build(list(test), workspace, target)
         green, why = is_green(list(test), workspace, target)
@@ -133,14 +146,18 @@ def run(mutations, workspace, target):
 
 
 def main(arguments):
-    only = ""
-    if arguments[:1] == ["--only"]:
-        only, arguments = arguments[1], arguments[2:]
+    options = {"--only": "", "--sample": "0"}
+    while arguments[:1] and arguments[0] in options and len(arguments) > 1:
+        options[arguments[0]], arguments = arguments[1], arguments[2:]
+    only = options["--only"]
     tables = [pathlib.Path(argument) for argument in arguments] or sorted(HERE.glob("*.txt"))
     mutations = [mutation for table in tables for mutation in read_table(table) if only in mutation.name]
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         workspace = pathlib.Path(folder) / "workspace"
         copy_workspace(workspace)
+        for mutation in mutations:
+            check_fits(mutation, workspace)
+        mutations = sample(mutations, int(options["--sample"]))
         target = os.environ.get("MUTATIONS_TARGET_DIR") or pathlib.Path(folder) / "target"
         return run(mutations, workspace, target)
 
