@@ -89,7 +89,7 @@ fn parent(
         let old = features.get(at)?.as_ref()?;
         let hints = agreement(earlier, later)?;
         let common = old.said.iter().zip(&new.said).take_while(|(left, right)| left == right).count();
-        let shared = shared(&old.said, &new.said);
+        let shared = shared(&old.sorted, &new.sorted);
         let rest = old.said.len() - common;
         let recurs = (shared - common) * 2 > rest;
         old.leads_to(new, common, shared, hints)
@@ -102,7 +102,9 @@ fn parent(
 struct Features {
     /// Fingerprints of what was said, in order.
     said: Vec<u64>,
-    /// Fingerprints of tools and system.
+    /// The same in ascending order.
+    sorted: Vec<u64>,
+    /// Fingerprints of tools and system, in ascending order.
     head: Vec<u64>,
     tool_names: Vec<String>,
     system: String,
@@ -121,9 +123,15 @@ impl Features {
         let texts_of_opening = opening.into_iter().flat_map(|turn| &turn.items).filter_map(Item::text);
         let asked =
             texts_of_opening.filter(|text| !is_injected(text)).map(|text| text.into_owned()).collect();
+        let said: Vec<u64> = prompt.said().map(Item::fingerprint).collect();
+        let mut sorted = said.clone();
+        sorted.sort_unstable();
+        let mut head: Vec<u64> = prompt.tools.iter().chain(&prompt.system).map(Item::fingerprint).collect();
+        head.sort_unstable();
         Self {
-            said: prompt.said().map(Item::fingerprint).collect(),
-            head: prompt.tools.iter().chain(&prompt.system).map(Item::fingerprint).collect(),
+            said,
+            sorted,
+            head,
             tool_names: prompt.tools.iter().map(|tool| tool.name.to_string()).collect(),
             system: texts.collect::<Vec<_>>().join("\n"),
             asked,
@@ -192,15 +200,11 @@ fn agreement(earlier: &Observation<'_>, later: &Observation<'_>) -> Option<usize
     }
 }
 
-/// How many fingerprints of `old` are in `new`, each counted.
+/// How many fingerprints of `old` are in `new`, each counted; both are in ascending order.
 fn shared(old: &[u64], new: &[u64]) -> usize {
-    let mut left = new.to_vec();
-    left.sort_unstable();
     let mut count = 0;
-    let mut sorted = old.to_vec();
-    sorted.sort_unstable();
-    let mut rest = left.into_iter().peekable();
-    for print in sorted {
+    let mut rest = new.iter().peekable();
+    for print in old {
         while rest.next_if(|other| *other < print).is_some() {}
         count += usize::from(rest.next_if_eq(&print).is_some());
     }

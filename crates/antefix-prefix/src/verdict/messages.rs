@@ -105,6 +105,11 @@ impl<'a> Alignment<'_, 'a> {
             self.push(finding, 0);
             return false;
         }
+        // Where the next messages are the same bytes, this one alone changed, and no others need to be looked at.
+        if old.role == new.role && self.goes_on_behind() {
+            self.changed(old, new);
+            return true;
+        }
         if let Some(count) = self.inserted() {
             self.insertion(old, new, count);
             return true;
@@ -127,6 +132,19 @@ impl<'a> Alignment<'_, 'a> {
             self.push(finding, 0);
             return false;
         }
+        self.changed(old, new);
+        true
+    }
+
+    /// Whether the next two messages, or all that are left if there is but one, are the same bytes on both sides.
+    fn goes_on_behind(&self) -> bool {
+        let behind = self.old.iter().skip(self.at + 1).zip(self.new.iter().skip(self.to + 1));
+        let mut pairs = behind.take(2).peekable();
+        pairs.peek().is_some() && pairs.all(|(left, right)| left.node.raw() == right.node.raw())
+    }
+
+    /// What happened inside one message.
+    fn changed(&mut self, old: &Turn<'a>, new: &Turn<'a>) {
         let is_last = self.at + 1 == self.old.len();
         let behind: Vec<&Item<'_>> = self.new.iter().skip(self.to + 1).flat_map(|turn| &turn.items).collect();
         let before: Vec<&Item<'_>> = self.old.iter().take(self.at).flat_map(|turn| &turn.items).collect();
@@ -135,7 +153,6 @@ impl<'a> Alignment<'_, 'a> {
         }
         self.at += 1;
         self.to += 1;
-        true
     }
 
     fn insertion(&mut self, old: &Turn<'a>, new: &Turn<'a>, count: usize) {

@@ -117,7 +117,14 @@ impl<'a> Item<'a> {
 
     /// Whether two items mean the same; a string and the one text block it stands for do.
     pub(super) fn same(&self, other: &Item<'_>) -> bool {
-        self.node.raw() == other.node.raw() || self.standard() == other.standard()
+        if self.node.raw() == other.node.raw() {
+            return true;
+        }
+        // Most that differ do so in what is cheap to look at.
+        if self.kind != other.kind || self.text() != other.text() || self.call_id() != other.call_id() {
+            return false;
+        }
+        self.standard() == other.standard()
     }
 
     /// The one spelling for all that mean the same.
