@@ -159,6 +159,17 @@ fn an_answer_has_the_documented_shape() {
     );
 }
 
+#[test]
+fn reasoning_goes_by_the_name_that_is_set() {
+    for (field, stream) in [("reasoning", false), ("reasoning", true), ("reasoning_content", true)] {
+        let chat = ChatConfig { reasoning_field: field.to_owned(), ..ChatConfig::vllm() };
+        let body = body(&format!("{},\"stream\":{stream}", user("go")));
+        let mut simulator = simulator(chat, "rule\n  think Hm\n  text ok\n");
+        let answer = text(&request(&mut simulator, "POST", "/v1/chat/completions", "", &body));
+        assert!(answer.contains(&format!("\"{field}\":\"Hm\"")), "{field} {stream}: {answer}");
+    }
+}
+
 /// Joins the deltas of a stream the way a client does: `finish | content | reasoning | calls | usage`.
 fn joined(response: &HttpResponse) -> String {
     let (mut content, mut reasoning, mut calls) = (String::new(), String::new(), Vec::<String>::new());

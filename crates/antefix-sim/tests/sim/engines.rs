@@ -101,8 +101,8 @@ fn the_answer_is_kept_up_to_its_last_token() {
     // The answer is `ok` and the token that ends it, of which only `ok` has been computed.
     let cases = [(14, 0), (15, 16), (16, 16), (30, 16), (31, 32), (32, 32)];
     for (tokens, expect) in cases {
-        let check = |keeps_output, expect: u64| {
-            let mut server = Server::new(blocks(|rules| rules.keeps_output = keeps_output), OK);
+        let check = |chat: ChatConfig, expect: u64| {
+            let mut server = Server::new(chat, OK);
             let first = prompt('a', tokens);
             let answer = server.answer(0, &first, "");
             assert_eq!(server.total(), tokens as u64);
@@ -112,8 +112,9 @@ fn the_answer_is_kept_up_to_its_last_token() {
                 "{tokens}"
             );
         };
-        check(true, expect);
-        check(false, (tokens as u64) / 16 * 16);
+        check(ChatConfig::vllm(), expect);
+        check(blocks(|rules| rules.keeps_output = false), (tokens as u64) / 16 * 16);
+        check(slots(1), tokens as u64 + 1);
     }
 }
 
