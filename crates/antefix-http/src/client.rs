@@ -10,6 +10,7 @@ pub use incoming::Incoming;
 pub use outgoing::{HeaderText, Observer, Outgoing, Secret};
 pub use retry_after::retry_after;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +46,9 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .connect_timeout(options.connect_timeout);
+        if let Some(host) = base.host_str().filter(|_| !options.addresses.is_empty()) {
+            builder = builder.resolve_to_addrs(host, &options.addresses);
+        }
         for proxy in options.proxies.build()? {
             builder = builder.proxy(proxy);
         }
@@ -138,6 +142,8 @@ pub struct ClientOptions {
     pub proxies: Proxies,
     /// Root certificates to trust beside the platform's, as PEM.
     pub extra_roots: Vec<u8>,
+    /// Connect to these, tried in order, and do not resolve the host's name; resolve it if there are none.
+    pub addresses: Vec<SocketAddr>,
 }
 
 impl ClientOptions {
@@ -150,6 +156,7 @@ impl ClientOptions {
             idle_timeout: Duration::from_secs(300),
             proxies: Proxies::default(),
             extra_roots: Vec::new(),
+            addresses: Vec::new(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //!   piece to an observer as it is handed to the connection, and hands the answer on unbuffered.
 //! - [`server`] puts [`antefix_sim::Simulator`] behind a real socket, with a layer that cuts or re-slices a
 //!   stream at any byte.
+//! - [`fetch`] fetches pages of the open web, and connects to public addresses only.
 //! - [`capture`] writes what was sent and what it cost as two files a request.
 //!
 //! No type of an HTTP or TLS library appears in this crate's interface, and the crate reads no environment
@@ -13,6 +14,7 @@
 pub mod capture;
 pub mod client;
 mod error;
+pub mod fetch;
 pub mod server;
 
 pub use bytes::Bytes;

@@ -10,6 +10,7 @@ pub mod provider;
 mod socket;
 pub mod store;
 pub mod transcript;
+pub mod web;
 
 pub use socket::SocketDigest;
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use antefix_wire::json::Body;
 
-use crate::{Access, Shell, paths};
+use crate::{Access, Shell, paths, web_fetch};
 use judge::ShellCall;
 use rule::{PROTECTED, Pattern, written};
 
@@ -188,6 +188,7 @@ impl Policy {
             }
             Access::Reads(path) => self.decide_path(tool, false, path, text("path").as_deref()),
             Access::Writes(path) => self.decide_path(tool, true, path, text("path").as_deref()),
+            _ if tool == web_fetch::NAME => self.decide_page(&text("url").unwrap_or_default()),
             Access::Session(_) => self.by_mode(Verdict::Allow, true),
             Access::Nothing | Access::Anywhere | Access::Exclusive => self.decide_other(tool),
         }
@@ -279,6 +280,27 @@ impl Policy {
         }
         let remember = if inside && write && !is_protected(path) { shown } else { &path.to_string_lossy() };
         self.not_free(format!("`{tool}` {what}: {shown}"), quoted_path(tool, remember))
+    }
+
+    fn decide_page(&self, given: &str) -> Decision {
+        let Some(host) = web_fetch::address(given).and_then(|url| Some(url.host_str()?.to_owned())) else {
+            // The tool says so itself, and asks nobody.
+            return self.by_mode(Verdict::Allow, true);
+        };
+        let denied = self.rules_of(Effect::Deny).find(|rule| rule.matches_host(&host));
+        if let Some(rule) = denied {
+            return Decision::deny(rule, format!("`{host}` is denied by `{}`", rule.text()));
+        }
+        let remembered = self.remembered.read().unwrap_or_else(PoisonError::into_inner);
+        let mut allowed = self.rules_of(Effect::Allow).chain(remembered.iter());
+        if let Some(rule) = allowed.find(|rule| rule.matches_host(&host)) {
+            return Decision::allow(rule);
+        }
+        if self.mode == Mode::Full {
+            return self.by_mode(Verdict::Allow, true);
+        }
+        let remember = vec![format!("{}(domain:{host})", web_fetch::NAME)];
+        self.not_free(format!("`{}` asks {host}: {given}", web_fetch::NAME), remember)
     }
 
     fn decide_other(&self, tool: &str) -> Decision {

@@ -1,17 +1,19 @@
 //! Questions in a terminal: is a call allowed, is this folder trusted.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use antefix_runtime::driver::{Answer, Choice, Question};
+use antefix_tools::preview;
 use antefix_wire::json::Body;
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
 use crate::cli::{Output, RunArgs};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::out::tell;
-use crate::screen::harmless;
+use crate::screen::{harmless, laid_open};
 use crate::settings::Settings;
 use crate::settings::trust::Trust;
 
@@ -29,10 +31,10 @@ pub fn about_trust(settings: &mut Settings, environment: &Environment) -> Result
         return Ok(());
     }
     let why = if settings.trust == Trust::Changed { ": its settings have changed" } else { "" };
-    tell!("? Do you trust the files of {}{why}?", harmless(&settings.folder.to_string_lossy()));
+    tell!("? Do you trust the files of {}{why}?", laid_open(&settings.folder.to_string_lossy()));
     tell!("  If so, `git` may look at the repository without a question, and its own settings hold:");
     for value in &settings.ignored {
-        tell!("    {} = {}", value.key, harmless(&value.text));
+        tell!("    {} = {}", value.key, laid_open(&value.text));
     }
     if settings.ignored.is_empty() {
         tell!("    (there are none)");
@@ -49,16 +51,20 @@ pub fn about_trust(settings: &mut Settings, environment: &Environment) -> Result
 /// Asks the questions of a turn, one after the other, on a thread of its own: reading a terminal cannot be stopped.
 pub struct Asker {
     questions: std::sync::mpsc::Sender<Question>,
+    folder: PathBuf,
 }
 
 impl Asker {
     /// Starts asking; gives where the answers come from.
     pub fn start(settings: Settings, state: Option<PathBuf>) -> (Self, mpsc::UnboundedReceiver<Answer>) {
+        let folder = settings.folder.clone();
         let (questions, asked) = std::sync::mpsc::channel::<Question>();
         let (answers, receiver) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
             for question in asked {
                 let can_always = !question.remember.is_empty();
+                // What was typed before the question was there is no answer to it.
+                let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
                 let prompt = if can_always { "  [y]es, [n]o, [a]lways here: " } else { "  [y]es, [n]o: " };
                 let choice = answer_of(prompt, &mut std::io::stdin().lock(), can_always);
                 if choice == Choice::Always {
@@ -69,38 +75,40 @@ impl Asker {
                 }
             }
         });
-        (Self { questions }, receiver)
+        (Self { questions, folder }, receiver)
     }
 
     /// Shows a question and has it asked.
     pub fn ask(&self, question: &Question) {
-        tell!("? {}", harmless(&question.text));
-        for line in details(question) {
-            tell!("  {}", harmless(&line));
+        tell!("? {}", laid_open(&question.text));
+        for line in details(question, &self.folder) {
+            tell!("  {}", laid_open(&line));
         }
         if !question.remember.is_empty() {
-            tell!("  always means: {}", harmless(&question.remember.join(", ")));
+            tell!("  always means: {}", laid_open(&question.remember.join(", ")));
         }
         // Without its thread the question is never answered but by an interrupt.
         let _ = self.questions.send(question.clone());
     }
 }
 
-fn remember(settings: &Settings, question: &Question, state: Option<&std::path::Path>) {
+fn remember(settings: &Settings, question: &Question, state: Option<&Path>) {
     match settings.remember(&question.remember, state) {
         Ok(true) => tell!("· remembered in .antefix/settings.local.toml"),
-        Ok(false) => tell!("· remembered for this run: this folder is not trusted"),
-        Err(error) => tell!("! remembered for this run only: {}", harmless(&error)),
+        Ok(false) => tell!("· remembered for this session: this folder is not trusted"),
+        Err(error) => tell!("! remembered for this session only: {}", harmless(&error)),
     }
 }
 
 /// What would be done: the whole command, or the edit as a diff.
-fn details(question: &Question) -> Vec<String> {
+fn details(question: &Question, folder: &Path) -> Vec<String> {
     let Ok(body) = Body::parse(question.call.input.to_vec()) else { return Vec::new() };
     let text = |name: &str| body.root().get(name).and_then(|node| node.str()).map(|text| text.into_owned());
     let mut lines = Vec::new();
     if let Some(command) = text("command") {
         lines.extend(command.split('\n').map(|line| format!("$ {line}")));
+    } else if let Some(diff) = preview(folder, &body) {
+        lines.extend(diff.lines().map(str::to_owned));
     } else if let (Some(old), Some(new)) = (text("old_string"), text("new_string")) {
         lines.extend(old.lines().map(|line| format!("- {line}")));
         lines.extend(new.lines().map(|line| format!("+ {line}")));

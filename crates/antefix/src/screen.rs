@@ -17,6 +17,12 @@ use crate::text::{bar, efficiency, short};
 /// Characters of a text beside the reply that are shown at most.
 const LONGEST: usize = 4_000;
 
+/// Lines of a diff that are shown at most once it was made.
+const DIFF_LINES: usize = 60;
+
+/// Tools whose results hold a diff.
+const EDITORS: [&str; 3] = ["edit", "multi_edit", "write"];
+
 /// Shows a turn as it runs.
 pub struct Screen {
     colour: bool,
@@ -97,6 +103,9 @@ impl Screen {
             SessionEvent::CallFinished { call, is_error, text } => {
                 let mark = if *is_error { self.red("✗") } else { self.green("✓") };
                 self.line(&format!("{mark} {} {}", one_line(&call.name, 64), self.dim(&outcome(text))));
+                if EDITORS.contains(&call.name.as_str()) && !*is_error {
+                    self.diff(text.lines().skip_while(|line| !line.starts_with("@@ ")));
+                }
             }
             SessionEvent::RequestFinished(report) => self.report(report),
             SessionEvent::Retrying { reason, wait, .. } => {
@@ -132,6 +141,26 @@ impl Screen {
             "· provider-limited: {cause}; what follows position {at} of {positions} {may} read anew ({source})"
         );
         self.line(&self.dim(&text));
+    }
+
+    /// Shows the lines of a diff, as many as a screen holds.
+    fn diff<'t>(&mut self, lines: impl Iterator<Item = &'t str>) {
+        let mut rest = 0_usize;
+        for (index, line) in lines.enumerate() {
+            if index >= DIFF_LINES {
+                rest += 1;
+                continue;
+            }
+            let shown = match line.chars().next() {
+                Some('+') => self.green(line),
+                Some('-') => self.red(line),
+                _ => self.dim(line),
+            };
+            self.line(&format!("  {shown}"));
+        }
+        if rest > 0 {
+            self.line(&self.dim(&format!("  … {rest} more lines")));
+        }
     }
 
     fn report(&mut self, report: &RequestReport) {
@@ -288,16 +317,34 @@ pub fn one_line(text: &str, limit: usize) -> String {
         match letter {
             '\n' => out.push('⏎'),
             '\t' => out.push(' '),
-            letter if letter.is_control() => out.extend(letter.escape_debug()),
+            letter if is_unseen(letter) => out.extend(letter.escape_debug()),
             letter => out.push(letter),
         }
     }
     out
 }
 
-/// The text without what a terminal would obey: control characters, but for line ends and tabs, are shown.
+/// Whether a letter is obeyed by a terminal, turns others round, or is not seen: shown as a number where something is
+/// to be decided about a text.
+fn is_unseen(letter: char) -> bool {
+    letter.is_control() || !letter.is_ascii() && letter.escape_debug().len() > 1
+}
+
+/// The text with everything that is not seen shown, line ends and tabs aside.
+pub fn laid_open(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let stays = matches!(letter, '\n' | '\t') || !is_unseen(letter);
+        if stays { out.push(letter) } else { out.extend(letter.escape_debug()) }
+    }
+    out
+}
+
+/// The text without what a terminal would obey: control characters, but for line ends and tabs, and those that turn
+/// the order of letters round are shown.
 pub fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
-    let obeyed = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
+    let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let obeyed = |letter: char| turns(letter) || letter.is_control() && letter != '\n' && letter != '\t';
     if !text.contains(obeyed) {
         return text.into();
     }

@@ -140,6 +140,12 @@ impl Settings {
         self.values.iter().find(|value| value.key == key).map(|value| value.text.as_str())
     }
 
+    /// Hosts that may be fetched from although they are private, of all layers.
+    pub fn private_hosts(&self) -> Vec<String> {
+        let hosts = self.values.iter().filter(|value| value.key == PRIVATE_HOSTS);
+        hosts.map(|value| value.text.clone()).collect()
+    }
+
     /// Trusts the folder as its files are now, from now on.
     ///
     /// # Errors
@@ -200,6 +206,7 @@ impl Settings {
                 }
                 DENY => self.rules.push(self.rule(text, Effect::Deny, &file.source)?),
                 ALLOW if holds => self.rules.push(self.rule(text, Effect::Allow, &file.source)?),
+                PRIVATE_HOSTS if holds => self.values.push(value),
                 _ if holds => {
                     self.values.retain(|earlier| earlier.key != *key);
                     self.values.push(value);
@@ -277,4 +284,5 @@ const LOCAL: &str = ".antefix/settings.local.toml";
 const PRESET: &str = "provider";
 const MODE: &str = "permissions.mode";
 const ALLOW: &str = "permissions.allow";
+const PRIVATE_HOSTS: &str = "web.private_hosts";
 const DENY: &str = "permissions.deny";

@@ -11,6 +11,7 @@ use antefix_runtime::driver::{Agent, recall, shell_state, take_up_answers};
 use antefix_runtime::head::{HeadSpec, find_instructions};
 use antefix_runtime::provider::{Provider, Replay};
 use antefix_runtime::store::{FileStore, Sessions};
+use antefix_runtime::web::web_fetch;
 use antefix_runtime::{clock, transcript};
 use antefix_session::conversation::{Conversation, Lane};
 use antefix_session::dialect::Dialect;
@@ -102,7 +103,8 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     };
     let fresh = lane.is_none();
     provider.name_betas(lane.map(|lane| lane.betas.clone()).unwrap_or_default());
-    let registry = registry(args, endpoint.takes_tools(), lane.map(|lane| lane.contract))?;
+    let contract = lane.map(|lane| lane.contract);
+    let registry = registry(args, endpoint.takes_tools(), contract, holding.private_hosts())?;
     let rules = endpoint.rules(&model);
     notices.extend(unknown_model(&rules));
     notices.extend(unpriced(&endpoint, &model));
@@ -196,7 +198,12 @@ fn not_holding(holding: &Holding) -> Option<String> {
 }
 
 /// The tools: those that the session was begun with, or for a new one the newest.
-fn registry(args: &RunArgs, takes_tools: bool, contract: Option<u64>) -> Result<Registry, Failure> {
+fn registry(
+    args: &RunArgs,
+    takes_tools: bool,
+    contract: Option<u64>,
+    private_hosts: Vec<String>,
+) -> Result<Registry, Failure> {
     let contract = contract.unwrap_or(CONTRACT);
     let mut registry = Registry::of_contract(contract).ok_or_else(|| {
         Failure::usage(format!(
@@ -204,6 +211,9 @@ fn registry(args: &RunArgs, takes_tools: bool, contract: Option<u64>) -> Result<
         ))
         .hint("a newer antefix began it: use that one")
     })?;
+    if contract >= FETCHES {
+        registry.register(Arc::new(web_fetch(private_hosts)));
+    }
     let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
     let allow = if takes_tools { allow } else { Some(Vec::new()) };
     registry.select(allow.as_deref(), &tools(&args.deny));
@@ -299,6 +309,9 @@ fn unpriced(endpoint: &Endpoint, model: &str) -> Option<String> {
         || price(platform, model, today, Modifiers::default(), Tokens::ZERO).is_some();
     (!is_priced).then(|| format!("no price of `{model}` is known: its requests are unpriced, not free"))
 }
+
+/// The first contract with `web_fetch` in it.
+const FETCHES: u64 = 2;
 
 /// What is said when a session's index is gone; the next durable record writes a new one.
 const INDEX_LOST: &str =

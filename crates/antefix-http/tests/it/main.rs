@@ -8,6 +8,7 @@
 
 mod client;
 mod faults;
+mod fetch;
 mod server;
 mod tls;
 mod upstream;

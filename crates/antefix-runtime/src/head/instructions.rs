@@ -17,7 +17,8 @@ const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 const LIMIT: u64 = 64 * 1024;
 
 /// The instruction files for `cwd`: the user's own, then those from the repository's root down to `cwd`.
-/// A file that is no regular file, or cannot be read, is left out.
+/// A file that is no regular file, or cannot be read, is left out; so is one that is reached by a link out of the
+/// repository, which could be any file of the user.
 pub fn find_instructions(cwd: &Path, user: Option<&Path>) -> Vec<Instructions> {
     let mut folders: Vec<&Path> = Vec::new();
     for folder in cwd.ancestors() {
@@ -29,11 +30,16 @@ pub fn find_instructions(cwd: &Path, user: Option<&Path>) -> Vec<Instructions> {
     if !folders.last().is_some_and(|root| root.join(".git").exists()) {
         folders.truncate(1);
     }
-    user.into_iter().chain(folders.into_iter().rev()).filter_map(first_of).collect()
+    let root = folders.last().and_then(|root| root.canonicalize().ok());
+    let is_own = |path: &Path| {
+        path.canonicalize().is_ok_and(|path| root.as_ref().is_some_and(|root| path.starts_with(root)))
+    };
+    let project = folders.into_iter().rev().filter_map(|folder| first_of(folder, &is_own));
+    user.and_then(|folder| first_of(folder, &|_| true)).into_iter().chain(project).collect()
 }
 
-fn first_of(folder: &Path) -> Option<Instructions> {
-    NAMES.iter().find_map(|name| read(&folder.join(name)))
+fn first_of(folder: &Path, may_be_read: &dyn Fn(&Path) -> bool) -> Option<Instructions> {
+    NAMES.iter().map(|name| folder.join(name)).filter(|path| may_be_read(path)).find_map(|path| read(&path))
 }
 
 fn read(path: &Path) -> Option<Instructions> {
@@ -65,6 +71,22 @@ mod tests {
         };
         assert_eq!(texts(&root.join("a/b")), ["root", "inner"]);
         assert_eq!(texts(root), ["root"]);
+    }
+
+    /// A repository whose `AGENTS.md` was a link to the user's key had it sent with every request.
+    #[test]
+    fn a_link_out_of_the_repository_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("repository");
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::create_dir_all(root.join("inner")).unwrap();
+        std::fs::write(folder.path().join("secret"), "secret").unwrap();
+        std::fs::write(root.join("real.md"), "own").unwrap();
+        std::os::unix::fs::symlink("../secret", root.join("AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink("real.md", root.join("CLAUDE.md")).unwrap();
+        std::os::unix::fs::symlink("../../secret", root.join("inner/CLAUDE.md")).unwrap();
+        let found = find_instructions(&root.join("inner"), None);
+        assert_eq!(found.into_iter().map(|file| file.text).collect::<Vec<_>>(), ["own"]);
     }
 
     #[test]

@@ -194,7 +194,7 @@ impl<'a> ShellCall<'a> {
                     Pattern::Command(pattern) => {
                         (command.opaque.is_none() || pattern.is_exact()) && pattern.allows(command)
                     }
-                    Pattern::Path(_) => false,
+                    Pattern::Path(_) | Pattern::Domain(_) => false,
                 }
         };
         if self.has_hidden_paths(command) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::shell::{Simple, Word, base};
+use crate::web_fetch;
 
 /// Where a rule or a mode comes from, in words for the user: "flag --deny", "project settings".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +57,9 @@ pub enum RuleError {
     /// The pattern of a command is not understood.
     #[error("`{0}`: expected words of a command, such as `git status` or `cargo test:*`")]
     Command(String),
+    /// The pattern of a host is not understood.
+    #[error("`{0}`: expected a host, such as `domain:example.com` or `domain:*.example.com`")]
+    Domain(String),
     /// The pattern of a path is not understood.
     #[error("`{0}`: expected a path or a glob without `..`, such as `src/**`")]
     Path(String),
@@ -77,6 +81,7 @@ pub(super) enum Pattern {
     All,
     Command(CommandPattern),
     Path(PathPattern),
+    Domain(DomainPattern),
 }
 
 impl Rule {
@@ -111,6 +116,10 @@ impl Rule {
                 let read = PathPattern::parse(pattern, effect, root, home);
                 Pattern::Path(read.ok_or_else(|| RuleError::Path(text.to_owned()))?)
             }
+            (Some(pattern), web_fetch::NAME) => {
+                let read = DomainPattern::parse(pattern);
+                Pattern::Domain(read.ok_or_else(|| RuleError::Domain(text.to_owned()))?)
+            }
             (Some(_), _) => return Err(RuleError::NoPattern(text.to_owned())),
         };
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), effect, source, pattern })
@@ -137,7 +146,17 @@ impl Rule {
         match &self.pattern {
             Pattern::All => self.tool == tool,
             Pattern::Path(pattern) => is_meant && pattern.matches(path),
-            Pattern::Command(_) => false,
+            Pattern::Command(_) | Pattern::Domain(_) => false,
+        }
+    }
+
+    /// Whether it is about a page of this host. An allow rule means the host alone, or with `*.` what lies below it; a
+    /// deny rule means both.
+    pub(super) fn matches_host(&self, host: &str) -> bool {
+        match &self.pattern {
+            Pattern::All => self.tool == web_fetch::NAME,
+            Pattern::Domain(pattern) => pattern.matches(host, self.effect),
+            Pattern::Path(_) | Pattern::Command(_) => false,
         }
     }
 }
@@ -306,6 +325,35 @@ impl PathPattern {
 
     pub(super) fn matches(&self, path: &Path) -> bool {
         path.ancestors().any(|path| self.glob.is_match(path))
+    }
+}
+
+/// A host of the web, or all below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DomainPattern {
+    host: String,
+    is_below: bool,
+}
+
+impl DomainPattern {
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix("domain:")?;
+        let (host, is_below) = text.strip_prefix("*.").map_or((text, false), |rest| (rest, true));
+        // As it will be compared: in small letters, names of other scripts in their ASCII form.
+        let url = web_fetch::address(&format!("https://{host}/"))?;
+        let is_plain = url.path() == "/" && url.port().is_none() && url.query().is_none();
+        let host = url.host_str().filter(|host| is_plain && !host.contains('*'))?;
+        Some(Self { host: host.trim_end_matches('.').to_owned(), is_below })
+    }
+
+    fn matches(&self, host: &str, effect: Effect) -> bool {
+        let host = host.trim_end_matches('.');
+        let is_below = || host.strip_suffix(&self.host).is_some_and(|rest| rest.ends_with('.'));
+        match (effect, self.is_below) {
+            (Effect::Deny, _) => host == self.host || is_below(),
+            (Effect::Allow, true) => is_below(),
+            (Effect::Allow, false) => host == self.host,
+        }
     }
 }
 

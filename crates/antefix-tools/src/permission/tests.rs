@@ -180,6 +180,57 @@ fn other_tools_are_asked_about() {
 }
 
 #[test]
+fn pages_by_host() {
+    let cases = [
+        // mode, allow, deny, address, verdict
+        (Mode::Ask, "", "", "https://docs.example.com/x", "ask"),
+        (Mode::AcceptEdits, "", "", "https://docs.example.com/x", "ask"),
+        (Mode::ReadOnly, "", "", "https://docs.example.com/x", "deny"),
+        (Mode::Full, "", "", "https://docs.example.com/x", "allow"),
+        (Mode::Ask, "web_fetch", "", "https://docs.example.com/x", "allow"),
+        (Mode::Ask, "web_fetch(domain:docs.example.com)", "", "https://docs.example.com/x", "allow"),
+        (Mode::Ask, "web_fetch(domain:Docs.Example.com)", "", "http://DOCS.example.com:8080/x?y", "allow"),
+        (Mode::Ask, "web_fetch(domain:example.com)", "", "https://docs.example.com/", "ask"),
+        (Mode::Ask, "web_fetch(domain:*.example.com)", "", "https://docs.example.com/", "allow"),
+        (Mode::Ask, "web_fetch(domain:*.example.com)", "", "https://example.com/", "ask"),
+        (Mode::Ask, "web_fetch(domain:*.example.com)", "", "https://badexample.com/", "ask"),
+        (Mode::Ask, "web_fetch(domain:example.com)", "", "https://example.com.evil.example/", "ask"),
+        (Mode::Ask, "web_fetch(domain:example.com)", "", "https://evil.example\\\\@example.com/", "ask"),
+        (Mode::Ask, "web_fetch(domain:example.com)", "", "https://evil.example/#@example.com/", "ask"),
+        (Mode::Ask, "web_fetch(domain:example.com)", "", "https://example.com./", "allow"),
+        (Mode::Full, "web_fetch", "web_fetch(domain:example.com)", "https://example.com/", "deny"),
+        (Mode::Full, "web_fetch", "web_fetch(domain:example.com)", "https://a.b.EXAMPLE.com./", "deny"),
+        (Mode::Full, "", "web_fetch(domain:bücher.example)", "https://xn--bcher-kva.example/", "deny"),
+        (Mode::Full, "", "web_fetch(domain:127.0.0.1)", "https://0x7f.1/", "deny"),
+        (Mode::Full, "", "web_fetch", "https://example.com/", "deny"),
+        (Mode::Full, "", "web_fetch(domain:example.org)", "https://example.com/", "allow"),
+    ];
+    let one = |text: &'static str| if text.is_empty() { vec![] } else { vec![text] };
+    for (mode, allow, deny, url, expect) in cases {
+        let policy = policy(mode, &one(allow), &one(deny));
+        let input = Body::parse(format!("{{\"url\":\"{url}\"}}").into_bytes()).unwrap();
+        let decision = policy.decide("web_fetch", &Access::Nothing, &input);
+        assert_eq!(word(&decision), expect, "{mode:?} allow {allow} deny {deny} {url}: {decision:?}");
+        for rule in &decision.remember {
+            policy.remember(rule, Source::new("answer")).unwrap();
+            assert_eq!(word(&policy.decide("web_fetch", &Access::Nothing, &input)), "allow", "{rule}");
+        }
+    }
+    for text in [
+        "web_fetch(example.com)",
+        "web_fetch(domain:)",
+        "web_fetch(domain:a/b)",
+        "web_fetch(domain:a:1)",
+        "web_fetch(domain:*)",
+        "web_fetch(domain:a*b)",
+        "web_fetch(domain:u@a)",
+    ] {
+        let rule = Rule::parse(text, Effect::Allow, Source::new("test"), Path::new("/w"), None);
+        assert_eq!(rule.unwrap_err(), RuleError::Domain(text.to_owned()));
+    }
+}
+
+#[test]
 fn a_repository_that_is_not_trusted_is_not_looked_at_with_git() {
     let untrusted = policy(Mode::Ask, &[], &[]).with_trust(false);
     assert_eq!(word(&shell(&untrusted, "git status")), "ask");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use antefix_models::{Preset, Setting};
 use antefix_tools::permission::Source;
 
-use super::{ALLOW, DENY, MODE, bounds};
+use super::{ALLOW, DENY, MODE, PRIVATE_HOSTS, bounds};
 use crate::failure::Failure;
 
 /// One file of settings, read strictly: what is not known is an error, since a rule that is misspelt would not hold.
@@ -36,6 +36,7 @@ impl File {
                 "permissions" => file.permissions(value)?,
                 "provider" => file.providers(value)?,
                 "sandbox" => file.sandbox(value)?,
+                "web" => file.web(value)?,
                 _ => return Err(file.wrong(&format!("`{name}` is no setting"))),
             }
         }
@@ -75,6 +76,17 @@ impl File {
                 "allow" => self.rules(ALLOW, value)?,
                 "deny" => self.rules(DENY, value)?,
                 _ => return Err(self.wrong(&format!("`permissions.{name}` is no setting"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn web(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let table = value.as_table().ok_or_else(|| self.wrong("`web` is no table"))?;
+        for (name, value) in table {
+            match name.as_str() {
+                "private_hosts" => self.rules(PRIVATE_HOSTS, value)?,
+                _ => return Err(self.wrong(&format!("`web.{name}` is no setting"))),
             }
         }
         Ok(())

@@ -78,6 +78,12 @@ fn what_project_files_may_set() {
         ("no sandbox", "[sandbox]\nmode = \"off\"", "ask", "ask; sandbox=off"),
         ("no network", "[sandbox]\nnetwork = \"off\"", "ask; network=off", "ask; network=off"),
         ("folders to write", "[sandbox]\nwrite = [\"/c\"]", "ask", "ask; write=/c"),
+        (
+            "private hosts",
+            "[web]\nprivate_hosts = [\"a\", \"b:1\"]",
+            "ask",
+            "ask; web.private_hosts=a; web.private_hosts=b:1",
+        ),
         ("the key helper", "key_helper = \"x\"", "ask", "ask; key_helper=x"),
     ] {
         for name in ["settings.toml", "settings.local.toml"] {

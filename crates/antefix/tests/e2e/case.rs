@@ -247,6 +247,10 @@ impl Invocation {
         Self { command }
     }
 
+    pub fn into_command(self) -> Command {
+        self.command
+    }
+
     pub fn spawn(mut self) -> Child {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
     }
