@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-target}
 cargo build --release --quiet -p antefix-wire --example scan_speed
-cargo build --release --quiet -p antefix-prefix --example digest_speed
+cargo build --release --quiet -p antefix-prefix --example digest_speed --example verdict_speed
 
 # Instructions of one run of the work: the difference between 6 and 2 runs, over 4.
 count() {
@@ -37,6 +37,8 @@ budget() { # NAME BUDGET COMMAND…
 budget "scan a 1 MB body" 10400000 "$target/release/examples/scan_speed"
 budget "scan and digest a 1 MB body, both digests" 32500000 "$target/release/examples/digest_speed" digest
 budget "compare a 1 MB body with its kept parent" 7900000 "$target/release/examples/digest_speed" compare
+budget "judge a 1 MB body that extends its parent" 5500000 "$target/release/examples/verdict_speed" extends
+budget "judge a 1 MB body changed near its front" 6100000 "$target/release/examples/verdict_speed" changed
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,5 +1,6 @@
 //! Prints how long a verdict takes on a request of about 1 MB against the one it extends, and against one that was
-//! changed near its start. Wall time, for reading only.
+//! changed near its start. Wall time, for reading only. With `extends N` or `changed N` it judges that one N times,
+//! for counting instructions.
 
 #![expect(clippy::expect_used, reason = "the bodies are made here")]
 
@@ -10,6 +11,10 @@ use antefix_prefix::verdict::{Observation, Prompt, judge};
 use antefix_wire::json::Body;
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [which, times] = arguments.as_slice() {
+        return judge_often(which, times.parse().expect("a number of times"));
+    }
     let earlier = body(1500, "as it was");
     for (name, later) in
         [("extends", body(1504, "as it was")), ("changed at the start", body(1504, "as it is"))]
@@ -28,6 +33,17 @@ fn main() {
             "{name}: {} bytes, {found} breaks, {best:?} (reading the view included)",
             bodies[1].bytes().len()
         );
+    }
+}
+
+fn judge_often(which: &str, times: usize) {
+    let later = if which == "extends" { "as it was" } else { "as it is" };
+    let bodies = [body(1500, "as it was"), body(1504, later)];
+    let bodies = bodies.map(|text| Body::parse(text).expect("made to be JSON"));
+    let old = Prompt::read(bodies[0].root()).expect("made to be a request");
+    for _ in 0..times {
+        let new = Prompt::read(bodies[1].root()).expect("made to be a request");
+        std::hint::black_box(judge(&observe(&old), &observe(&new)));
     }
 }
 
