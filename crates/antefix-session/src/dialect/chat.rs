@@ -3,6 +3,8 @@
 //! The head holds the tools and the system prompt as its first message; `system` of a lane is the list of those
 //! messages. Each result is a message of its own. No markers are sent: servers keep prefixes without being asked.
 
+use std::borrow::Cow;
+
 use antefix_prefix::{Position, chat_message, chat_positions};
 use antefix_wire::anthropic::{BlockKind, Role};
 use antefix_wire::assemble::{Assembled, AssembledBlock};
@@ -253,8 +255,8 @@ fn note(block: &[u8]) -> String {
 /// An image or a document in base64.
 struct Source<'a> {
     kind: &'static str,
-    media_type: std::borrow::Cow<'a, str>,
-    data: std::borrow::Cow<'a, str>,
+    media_type: Cow<'a, str>,
+    data: Cow<'a, str>,
 }
 
 impl<'a> Source<'a> {
@@ -311,4 +313,90 @@ fn quoted(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     write_string(&mut out, text);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{"type":"text","text":"caf\u00e9 \"1\""}"#;
+    const IMAGE: &str =
+        r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}}"#;
+    const PDF: &str =
+        r#"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBE"}}"#;
+
+    fn list(blocks: &[&'static str]) -> Vec<Bytes> {
+        blocks.iter().map(|block| Bytes::from(*block)).collect()
+    }
+
+    fn text(bytes: &Bytes) -> &str {
+        std::str::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_prompt_is_a_string_unless_more_than_text_is_in_it() {
+        let cases = [
+            (&[TEXT][..], r#"{"role":"user","content":"café \"1\""}"#),
+            (&[TEXT, TEXT], r#"{"role":"user","content":"café \"1\"\n\ncafé \"1\""}"#),
+            (
+                &[IMAGE, TEXT],
+                r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBO"}},{"type":"text","text":"café \"1\""}]}"#,
+            ),
+            (
+                &[PDF],
+                r#"{"role":"user","content":[{"type":"file","file":{"filename":"attached","file_data":"data:application/pdf;base64,JVBE"}}]}"#,
+            ),
+        ];
+        for (said, expect) in cases {
+            assert_eq!(text(&user_message(&list(said))), expect);
+        }
+    }
+
+    /// What goes there comes back: a prompt in the blocks it was said in.
+    #[test]
+    fn a_prompt_is_read_as_the_blocks_it_was_written_from() {
+        let plain = r#"{"type":"text","text":"café \"1\""}"#;
+        for said in [&[plain][..], &[IMAGE, plain], &[plain, PDF, IMAGE]] {
+            assert_eq!(blocks(&user_message(&list(said))), list(said));
+        }
+    }
+
+    #[test]
+    fn a_result_is_text_and_says_what_it_cannot_show() {
+        let image = "[Here was image data of the type image/png, which cannot be shown in a tool's result.]";
+        let cases = [
+            (&[TEXT][..], false, "café \\\"1\\\"".to_owned()),
+            (&[TEXT], true, "Error: café \\\"1\\\"".to_owned()),
+            (&[TEXT, IMAGE], false, format!("café \\\"1\\\"\\n{image}")),
+            (&[], false, String::new()),
+        ];
+        for (content, is_error, expect) in cases {
+            let expect = format!(r#"{{"role":"tool","tool_call_id":"c:1","content":"{expect}"}}"#);
+            assert_eq!(text(&result("c:1", &list(content), is_error)), expect);
+        }
+    }
+
+    #[test]
+    fn names_and_ids_of_calls_are_mended() {
+        let call = |id: &str, name: &str| {
+            format!(
+                r#"{{"id":"{id}","type":"function","function":{{"name":"{name}","arguments":"{{\"z\": 1.50}}"}},"x":1}}"#
+            )
+        };
+        let (long, used) = ("i".repeat(41), |id: &str| id == "used" || id == "call00001");
+        let cases = [
+            (call("functions.read:0", "read"), Some(call("functions.read:0", "read"))),
+            (call("", "read"), Some(call("call00002", "read"))),
+            (call(&long, "read"), Some(call("call00002", "read"))),
+            (call("used", "re ad"), Some(call("call00002", "re_ad"))),
+            (call("c", &"n".repeat(70)), Some(call("c", &"n".repeat(64)))),
+            (call("c", ""), None),
+        ];
+        for (written, expect) in cases {
+            let found = callable(written.as_bytes(), &used);
+            let json = found.as_ref().map(|(json, _)| text(json).to_owned());
+            assert_eq!(json, expect, "{written}");
+            assert!(found.is_none_or(|(_, call)| text(&call.input) == r#"{"z":1.50}"#));
+        }
+    }
 }

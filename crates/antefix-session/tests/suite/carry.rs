@@ -203,3 +203,25 @@ fn ids_that_the_other_side_does_not_take_are_made_anew() {
     let said = r#"{"role":"assistant","content":[{"type":"tool_use","id":"call00001","name":"read","input":{"a":0}},{"type":"tool_use","id":"call00002","name":"read","input":{"a":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"call00001","content":[{"type":"text","text":"zero"}]},{"type":"tool_result","tool_use_id":"call00002","content":[{"type":"text","text":"one"}]}]}"#;
     assert!(sent.contains(said), "{sent}");
 }
+
+/// What a provider's own tools did can be taken by that provider alone: it stays behind, and that is said.
+#[test]
+fn tools_that_the_provider_ran_stay_behind() {
+    let mut stage = Stage::new(Setup::default());
+    stage.prompt("Do it.");
+    stage.end(End::Pause);
+    stage.end(End::Done);
+    stage.switch(Dialect::OpenAiChat);
+    let expect = [
+        r#""carry","messages":2"#,
+        r#""turn","turn":1"#,
+        r#""message","origin":"user","fragment":{"role":"user","content":"Do it."}"#,
+        r#""message","origin":"assistant","fragment":{"role":"assistant","content":"Some text.Some text."}"#,
+        r#""end","turn":1,"reason":"carried""#,
+    ];
+    assert_eq!(carried(&stage.entries), expect);
+    let notice = stage.notices.last().unwrap();
+    assert!(notice.ends_with("; 2 parts of tools that the provider ran stay behind"), "{notice}");
+    stage.prompt("On.");
+    stage.end(End::Done);
+}
