@@ -69,7 +69,7 @@ fn message(fragment: Node<'_>) -> String {
         format!(r#"{{"id":"{id}","type":"function","function":{{"name":"{name}","arguments":{input}}}}}"#)
     };
     let calls: Vec<String> = blocks.iter().filter(|block| block.get("input").is_some()).map(call).collect();
-    let content = if texts.is_empty() { "null".to_owned() } else { quoted(&said) };
+    let content = quoted(&said);
     let calls =
         if calls.is_empty() { String::new() } else { format!(r#","tool_calls":[{}]"#, calls.join(",")) };
     format!(r#"{{"role":"{}","content":{content}{calls}}}"#, text(fragment, "role"))
