@@ -4,7 +4,7 @@ mod calls;
 mod gate;
 mod recall;
 
-pub use calls::{shell_state, source_block};
+pub use calls::{jobs_started, shell_state, source_block};
 pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
 pub use recall::recall;
 

@@ -2,6 +2,7 @@
 
 mod capture;
 mod group;
+mod jobs;
 mod launch;
 mod process;
 mod remark;
@@ -20,6 +21,7 @@ use crate::{Access, BoxFuture, Context, Definition, Failure, Fields, Output, Pro
 use capture::Capture;
 use process::{Ending, Process, gone_once};
 
+pub use jobs::{BashKill, BashOutput, Jobs};
 pub use launch::{SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES};
 pub use state::{Shell, ShellState};
 
@@ -73,6 +75,9 @@ async fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
     }
     if let Some(output) = state::lost_folder(context) {
         return Ok(output);
+    }
+    if fields.flag("background")? {
+        return jobs::start(context, &command);
     }
     let (process, output) = launch::launch(context, &command)?;
     let mut running = Running::new(context, process, output);
@@ -221,7 +226,7 @@ const DESCRIPTION: &str = "Runs a command with `bash -c` in the workspace folder
 (standard output and standard error together, in order) and its exit code. The next call goes on in the \
 folder where this one ends, and with the variables it exports; shell variables, functions and options do not carry \
 over. Standard input is empty and there is no terminal. Processes left behind with `&` are stopped when the command \
-ends. Long output is shown as its start and end, and is whole in a file that `read` and `grep` can open. \
+ends; for a server or a watcher set `background`, and look at it with `bash_output`. Long output is shown as its start and end, and is whole in a file that `read` and `grep` can open. \
 To look at files, `read` and `grep` are cheaper than cat and find.";
 
 const SCHEMA: &str = r#"{
@@ -229,6 +234,7 @@ const SCHEMA: &str = r#"{
     "properties": {
         "command": {"type": "string", "description": "The command line; may be several lines"},
         "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 600000, "description": "Milliseconds after which the command is stopped; 120000 if not given"},
+        "background": {"type": "boolean", "description": "Return at once and let the command run as a job, until it ends, bash_kill ends it, or the agent ends; what it leaves does not carry over"},
         "description": {"type": "string", "description": "What the command does, in a few words, for the person watching"}
     },
     "required": ["command"]

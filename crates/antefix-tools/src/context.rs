@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::sandbox::{self, Options, Sandbox};
-use crate::{Access, Cancellation, FileTable, Shell, ShellState, TodoList, paths};
+use crate::{Access, Cancellation, FileTable, Jobs, Shell, ShellState, TodoList, paths};
 
 /// What a call may use; cheap to clone, and shared by the calls of a session.
 #[derive(Clone)]
@@ -27,6 +27,8 @@ pub struct Context {
     pub files: Arc<FileTable>,
     /// Where the next shell command starts.
     pub shell: Arc<Shell>,
+    /// The commands in the background.
+    pub jobs: Arc<Jobs>,
     /// The program that holds and confines commands, which passes its arguments to
     /// [`sandbox::helper`](crate::sandbox::helper). Without one, commands are not confined, begin afresh each time, and
     /// what leaves their process group is not known.
@@ -59,6 +61,7 @@ impl Context {
             cancellation: Cancellation::new(),
             files: Arc::new(FileTable::default()),
             shell: Arc::new(Shell::default()),
+            jobs: Arc::new(Jobs::default()),
             helper: None,
             carries_over: true,
             sandbox: Arc::new(Sandbox::default()),

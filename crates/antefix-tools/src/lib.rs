@@ -38,7 +38,9 @@ mod web_fetch;
 mod write;
 
 pub use base64::encode as base64_encode;
-pub use bash::{Bash, SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES, Shell, ShellState};
+pub use bash::{
+    Bash, BashKill, BashOutput, Jobs, SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES, Shell, ShellState,
+};
 pub use cancellation::Cancellation;
 pub use context::{Context, Limits, Progress, ProgressKind};
 pub use definition::{Definition, DefinitionError};

@@ -13,6 +13,8 @@ pub struct Output {
     pub facts: Vec<FileFact>,
     /// Where the next shell command starts, where this call has changed it; not part of the prompt.
     pub shell: Option<ShellState>,
+    /// The number of the job that this call has started; not part of the prompt.
+    pub job: Option<u64>,
 }
 
 impl Output {
@@ -20,7 +22,13 @@ impl Output {
     pub fn text(text: impl Into<String>) -> Self {
         let text = Some(text.into()).filter(|text| !text.is_empty());
         let text = text.unwrap_or_else(|| "(empty)".to_owned());
-        Self { content: vec![Content::Text(text)], is_error: false, facts: Vec::new(), shell: None }
+        Self {
+            content: vec![Content::Text(text)],
+            is_error: false,
+            facts: Vec::new(),
+            shell: None,
+            job: None,
+        }
     }
 
     /// A failed result of one text.

@@ -186,6 +186,8 @@ impl Policy {
                 let remembered = self.remembered.read().unwrap_or_else(PoisonError::into_inner);
                 ShellCall::new(self, &remembered).decide(&command)
             }
+            // A job was decided upon when it was started.
+            _ if matches!(tool, "bash_output" | "bash_kill") => self.by_mode(Verdict::Allow, true),
             Access::Reads(path) => self.decide_path(tool, false, path, text("path").as_deref()),
             Access::Writes(path) => self.decide_path(tool, true, path, text("path").as_deref()),
             _ if tool == web_fetch::NAME => self.decide_page(&text("url").unwrap_or_default()),

@@ -28,6 +28,8 @@ impl Registry {
         registry.register(Arc::new(crate::MultiEdit::new()));
         registry.register(Arc::new(crate::Glob::new()));
         registry.register(Arc::new(crate::Todo::new()));
+        registry.register(Arc::new(crate::BashOutput::new()));
+        registry.register(Arc::new(crate::BashKill::new()));
         registry
     }
 
@@ -188,7 +190,7 @@ mod tests {
         for (contract, expect) in [
             (0, None),
             (1, Some("read grep edit bash")),
-            (2, Some("read grep edit bash write multi_edit glob todo")),
+            (2, Some("read grep edit bash write multi_edit glob todo bash_output bash_kill")),
             (3, None),
         ] {
             let registry = Registry::of_contract(contract);

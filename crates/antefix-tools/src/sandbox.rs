@@ -28,7 +28,7 @@ use options::Role;
 
 pub(crate) use environment::carried;
 pub use keeper::OWN_PROGRAM;
-pub(crate) use keeper::{ASK, FORCE, NAME};
+pub(crate) use keeper::{ASK, FORCE, NAME, STAY};
 pub(crate) use options::Options;
 
 /// What commands may change.

@@ -163,6 +163,9 @@ pub struct RunArgs {
     /// Whether shell commands may use the network; `on` if nothing is set
     #[arg(long, value_enum)]
     pub network: Option<Switch>,
+    /// Leave commands running that were started in the background; they are ended with the turn otherwise
+    #[arg(long)]
+    pub keep_jobs: bool,
     /// Let this folder's own settings hold in full, for this run
     #[arg(long)]
     pub trust: bool,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
-use antefix_runtime::driver::{Agent, recall, shell_state, take_up_answers};
+use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state, take_up_answers};
 use antefix_runtime::head::{HeadSpec, find_instructions};
 use antefix_runtime::provider::{Provider, Replay};
 use antefix_runtime::store::{FileStore, Sessions};
@@ -20,7 +20,7 @@ use antefix_session::machine::{Session, Settings};
 use antefix_session::record::LaneRecord;
 use antefix_session::spend::date;
 use antefix_tools::sandbox::{Available, OWN_PROGRAM, Sandbox};
-use antefix_tools::{CONTRACT, Context, Executor, Registry, Shell};
+use antefix_tools::{CONTRACT, Context, Executor, Jobs, Registry, Shell};
 
 use crate::asking;
 use crate::cli::{RunArgs, Switch, TtlArg};
@@ -42,6 +42,8 @@ pub struct Setup {
     pub settings: Holding,
     /// What its tools may do.
     pub watch: Watch,
+    /// The commands in the background.
+    pub jobs: Arc<Jobs>,
 }
 
 /// Puts the agent together.
@@ -120,6 +122,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
     let head = fresh
         .then(|| head(args, environment, &endpoint, &cwd, &rules, &model).render(&registry, clock::now()));
+    let jobs = Arc::clone(&context.jobs);
     let session = Session::new(opened.conversation, rules, settings);
     let executor = Executor::new(Arc::new(registry));
     let mut agent = Agent::new(session, opened.store, executor, context, provider);
@@ -132,7 +135,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     if let Some(turn) = args.rewind {
         agent.rewind(turn)?;
     }
-    Ok(Setup { agent, notices, simulator: endpoint.simulator, settings: holding, watch })
+    Ok(Setup { agent, notices, simulator: endpoint.simulator, settings: holding, watch, jobs })
 }
 
 fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::OpenSession, Failure> {
@@ -278,6 +281,7 @@ fn context(
     }
     recall(conversation, &mut context);
     let contract = conversation.lane().map_or(CONTRACT, |lane| lane.spec().contract);
+    context.jobs = Arc::new(Jobs::after(jobs_started(conversation)));
     context.carries_over = contract >= 2;
     context.shell = Arc::new(Shell::new(shell_state(conversation)));
     context

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use antefix_session::closure::text_block;
@@ -52,11 +53,28 @@ impl<S: TranscriptStore> Agent<S> {
 
 /// Where the next shell command starts, from the results on record: the newest that says so holds.
 pub fn shell_state(conversation: &Conversation) -> ShellState {
-    let states = conversation.results().values().rev().filter_map(|result| {
+    let path = conversation.path().flat_map(|message| message.calls());
+    // What a rewind has left does not count.
+    let live: BTreeSet<&str> = path.map(|call| call.id.as_str()).collect();
+    let results = conversation.results().values().rev().filter(|result| live.contains(result.call.as_str()));
+    let states = results.filter_map(|result| {
         let body = Body::parse(result.facts.to_vec()).ok()?;
         body.root().items().find_map(|fact| read_shell(fact.get("shell")?))
     });
     states.into_iter().next().unwrap_or_default()
+}
+
+/// How many commands have been started in the background, from the results on record.
+pub fn jobs_started(conversation: &Conversation) -> u64 {
+    let numbers = conversation.results().values().filter_map(|result| {
+        let body = Body::parse(result.facts.to_vec()).ok()?;
+        body.root().items().find_map(read_job)
+    });
+    numbers.max().unwrap_or_default()
+}
+
+fn read_job(fact: Node<'_>) -> Option<u64> {
+    fact.get("job")?.u64()
 }
 
 fn tool_call(call: &Call) -> antefix_tools::Call {
@@ -71,7 +89,7 @@ fn returned(output: &Output) -> Returned {
     Returned {
         content: output.content.iter().map(content_block).collect(),
         is_error: output.is_error,
-        facts: write_facts(&output.facts, output.shell.as_ref()),
+        facts: write_facts(&output.facts, output.shell.as_ref(), output.job),
     }
 }
 
@@ -144,10 +162,11 @@ mod tests {
             unset: ["C", "D"].map(str::to_owned).into(),
         };
         for state in [full, ShellState::default()] {
-            let facts = write_facts(&[], Some(&state));
+            let facts = write_facts(&[], Some(&state), Some(3));
             let body = Body::parse(facts.to_vec()).unwrap();
             let read = body.root().items().find_map(|fact| read_shell(fact.get("shell")?));
             assert_eq!(read, Some(state));
+            assert_eq!(body.root().items().find_map(read_job), Some(3));
         }
     }
 }

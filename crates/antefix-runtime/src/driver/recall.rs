@@ -63,7 +63,7 @@ fn text_of(fragment: &Bytes) -> Option<String> {
 }
 
 /// Facts as they are recorded.
-pub(super) fn write_facts(facts: &[FileFact], shell: Option<&ShellState>) -> Bytes {
+pub(super) fn write_facts(facts: &[FileFact], shell: Option<&ShellState>, job: Option<u64>) -> Bytes {
     let mut out = vec![b'['];
     for (index, fact) in facts.iter().enumerate() {
         if index > 0 {
@@ -85,6 +85,12 @@ pub(super) fn write_facts(facts: &[FileFact], shell: Option<&ShellState>) -> Byt
             out.push(b',');
         }
         write_shell(&mut out, shell);
+    }
+    if let Some(job) = job {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        out.extend_from_slice(format!("{{\"job\":{job}}}").as_bytes());
     }
     out.push(b']');
     out.into()
@@ -122,7 +128,7 @@ mod tests {
             fact("/b", Scope::Range, Some((2, 9))),
             fact("/c", Scope::Write, None),
         ];
-        let body = Body::parse(write_facts(&facts, None).to_vec()).unwrap();
+        let body = Body::parse(write_facts(&facts, None, None).to_vec()).unwrap();
         assert_eq!(body.root().items().filter_map(read_fact).collect::<Vec<_>>(), facts);
         // As they were recorded before ranges were.
         let old = br#"[{"path":"/a","digest":"d1","size":7,"mtime_ns":"-3","scope":"range"}]"#;

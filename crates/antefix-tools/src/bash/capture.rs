@@ -160,7 +160,7 @@ fn whole_lines_at_start(bytes: &[u8]) -> &[u8] {
 }
 
 /// The bytes behind the first line end; all of them if there is none or nothing behind it.
-fn whole_lines_at_end(bytes: &[u8]) -> &[u8] {
+pub(super) fn whole_lines_at_end(bytes: &[u8]) -> &[u8] {
     let start = memchr::memchr(b'\n', bytes).map_or(0, |at| at + 1);
     bytes.get(start..).filter(|rest| !rest.is_empty()).unwrap_or(bytes)
 }

@@ -1,7 +1,7 @@
 //! Starts a command: the shell, its environment, its process group or its keeper, its one pipe.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,18 @@ pub(super) fn launch(context: &Context, command: &str) -> Result<(Process, pipe:
         None => start.grouped(context, writer.into())?,
     };
     Ok((process, pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?))
+}
+
+/// Starts `command` with its output in a file of at most so many bytes.
+pub(super) fn launch_into(context: &Context, command: &str, path: &Path, room: u64) -> Result<Kept, Failure> {
+    let start = Start::new(context, command)?;
+    let Some(helper) = &context.helper else {
+        return Err(Failure::new(
+            "commands cannot run in the background here: there is no helper to hold them",
+        ));
+    };
+    let options = Options { output: Some((path.to_owned(), room)), ..context.helper_options(helper) };
+    start.kept(helper, options, File::create("/dev/null").map_err(failed)?.into())
 }
 
 /// A command that is about to start.

@@ -11,7 +11,7 @@ use tokio::process::Child;
 use tokio::time::sleep;
 
 use super::group::Group;
-use crate::sandbox::{ASK, FORCE};
+use crate::sandbox::{ASK, FORCE, STAY};
 
 /// A command that was started; dropped, it is ended by force with all that came of it.
 pub(super) enum Process {
@@ -48,7 +48,7 @@ impl Process {
     /// Asks all processes to end.
     pub(super) fn ask(&self) {
         match self {
-            Self::Kept(kept) => kept.order(ASK),
+            Self::Kept(kept) => kept.ask(),
             Self::Grouped { group, .. } => group.ask(),
         }
     }
@@ -56,7 +56,7 @@ impl Process {
     /// Ends all processes.
     pub(super) fn force(&self) {
         match self {
-            Self::Kept(kept) => kept.order(FORCE),
+            Self::Kept(kept) => kept.force(),
             Self::Grouped { group, .. } => group.force(),
         }
     }
@@ -93,6 +93,7 @@ impl Process {
 }
 
 /// A command that a keeper holds.
+#[derive(Debug)]
 pub(super) struct Kept {
     /// Its end says nothing that its pipe does not say; it is here to be reaped.
     _keeper: Child,
@@ -103,6 +104,7 @@ pub(super) struct Kept {
     state_length: Option<usize>,
     state: Option<Vec<u8>>,
     ending: Option<Ending>,
+    group: Option<i32>,
     is_gone: bool,
 }
 
@@ -116,8 +118,50 @@ impl Kept {
             state_length: None,
             state: None,
             ending: None,
+            group: None,
             is_gone: false,
         }
+    }
+
+    /// Leaves the command running when this is dropped.
+    pub(super) fn stay(&self) {
+        self.order(STAY);
+    }
+
+    /// What is known of the end by now, without waiting.
+    pub(super) fn look(&mut self) -> Option<Ending> {
+        let mut buffer = [0; 256];
+        while !self.is_gone {
+            match self.told.try_read(&mut buffer) {
+                Ok(0) => self.is_gone = true,
+                // INVARIANT: as many bytes were read into it.
+                Ok(length) => self.take_in(&buffer[..length]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
+                Err(_) => self.is_gone = true,
+            }
+        }
+        self.ending.clone().or(self.is_gone.then_some(Ending::Unknown))
+    }
+
+    /// Whether no process is left, as far as is known by now.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.look();
+        self.is_gone
+    }
+
+    /// The process group of the command, which is its session too.
+    pub(super) fn group(&self) -> Option<i32> {
+        self.group
+    }
+
+    /// Asks all processes to end.
+    pub(super) fn ask(&self) {
+        self.order(ASK);
+    }
+
+    /// Ends all processes.
+    pub(super) fn force(&self) {
+        self.order(FORCE);
     }
 
     fn order(&self, order: u8) {
@@ -167,6 +211,7 @@ impl Kept {
     fn line(&mut self, line: &str) {
         let Some((word, number)) = line.split_once(' ') else { return };
         match (word, number.parse::<i32>()) {
+            ("started", Ok(id)) => self.group = Some(id),
             ("state", Ok(length)) => self.state_length = usize::try_from(length).ok(),
             ("exited", Ok(code)) => self.ending = Some(Ending::Code(code)),
             ("killed", Ok(signal)) => self.ending = Some(Ending::Signal(signal)),

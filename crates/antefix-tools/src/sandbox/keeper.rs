@@ -28,7 +28,7 @@ pub(crate) const ASK: u8 = b't';
 /// The order to end all processes by force.
 pub(crate) const FORCE: u8 = b'k';
 /// The order to go on when the starter is gone.
-pub(super) const STAY: u8 = b's';
+pub(crate) const STAY: u8 = b's';
 
 /// Starts the command and stays until nothing of it is left.
 pub(super) fn keep(options: &Options) -> Result<ExitCode, HelperError> {

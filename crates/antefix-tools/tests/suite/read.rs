@@ -138,7 +138,13 @@ async fn images_and_documents_are_passed_on() {
     let facts = output.facts.clone();
     assert_eq!(
         output,
-        Output { content: vec![Content::Image { media_type, base64 }], is_error: false, facts, shell: None }
+        Output {
+            content: vec![Content::Image { media_type, base64 }],
+            is_error: false,
+            facts,
+            shell: None,
+            job: None
+        }
     );
     assert_eq!(output.facts[0].scope, Scope::Whole);
     let output = workspace.call("read", r#"{"path":"a.pdf"}"#).await;

@@ -32,7 +32,7 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let blocks = prompt(args)?;
-    let Setup { mut agent, notices, simulator, settings, watch } = setup(args, environment).await?;
+    let Setup { mut agent, notices, simulator, settings, watch, jobs } = setup(args, environment).await?;
     let (asker, answers) = if asking::is_possible(args) {
         let (asker, answers) = Asker::start(settings, environment.state.clone());
         (Some(asker), Some(answers))
@@ -60,6 +60,11 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     };
     let spent = agent.session().spent();
     reporter.end(&session_id, &end, &spent);
+    if args.keep_jobs {
+        for (number, group) in jobs.leave() {
+            tell!("job {number} goes on; `kill -- -{group}` ends it");
+        }
+    }
     if let Some(simulator) = simulator {
         simulator.shutdown().await;
     }

@@ -164,3 +164,74 @@ fn antefix_itself_runs_no_git() {
     assert!(!case.project().join("ran").exists());
     case.goes_on();
 }
+
+/// A script of calls of several tools, one after the other.
+fn steps(said: &str, calls: &[(&str, String)]) -> String {
+    let rule = |(round, (tool, input)): (usize, &(&str, String))| {
+        format!("rule\n on said {said}\n on rounds {round}\n tool {tool} {input}\n")
+    };
+    calls.iter().enumerate().map(rule).collect()
+}
+
+fn in_background(command: &str) -> (&'static str, String) {
+    ("bash", format!("{{\"command\":{},\"background\":true}}", quoted(command)))
+}
+
+fn job(tool: &'static str, number: u64) -> (&'static str, String) {
+    let wait = if tool == "bash_output" { ",\"wait_ms\":60000" } else { "" };
+    (tool, format!("{{\"job\":{number}{wait}}}"))
+}
+
+#[test]
+fn jobs_are_looked_at_ended_and_end_with_the_agent() {
+    let calls = [
+        in_background("echo one; while [ ! -s go ]; do :; done; echo two; exit 3"),
+        job("bash_output", 1),
+        ("bash", "{\"command\":\"echo x > go\"}".to_owned()),
+        job("bash_output", 1),
+        job("bash_output", 1),
+        in_background(&all_escapes("touch started; wait; sleep 1000")),
+        ("bash", "{\"command\":\"while [ ! -e started ]; do :; done\"}".to_owned()),
+        job("bash_kill", 2),
+        in_background("./id last"),
+        ("bash", "{\"command\":\"while [ ! -s last ]; do :; done\"}".to_owned()),
+    ];
+    let later = steps("Later", &[job("bash_output", 3), in_background("true"), job("bash_output", 9)]);
+    let case = case_with_ids(&format!("{}{later}rule\n on any\n text It ends.\n", steps("Go", &calls)));
+    case.run("Go").ends().code(0).stdout("It ends.");
+    assert!(case.result_of(0).contains("[job 1 runs in the background; its output goes to "));
+    assert!(case.result_of(1).contains("\"one\\n[job 1: running]\""), "{}", case.result_of(1));
+    let rest = format!("{}{}", case.result_of(3), case.result_of(4));
+    assert!(rest.contains("two\\n[job 1: ") && rest.contains("[job 1: exit code 3]"), "{rest}");
+    assert!(case.result_of(7).contains("[job 2: killed by signal 15]"), "{}", case.result_of(7));
+    all_end(&case);
+    let last = fs::read_to_string(case.project().join("last")).expect("it has started");
+    wait_until("the last job has ended", || !is_running(&last));
+
+    case.go_on("Later").ends().code(0);
+    let later = calls.len() + 1;
+    assert!(
+        case.result_of(later)
+            .contains("job 3 was ended with the process of antefix that had started it; its output is in ")
+    );
+    assert!(case.result_of(later + 1).contains("[job 4 runs in the background"));
+    assert!(case.result_of(later + 2).contains("there is no job 9; there have been 4"));
+    case.goes_on();
+}
+
+#[test]
+fn jobs_stay_where_that_is_asked_for() {
+    let calls = [
+        in_background("./id stays"),
+        ("bash", "{\"command\":\"while [ ! -s stays ]; do :; done\"}".to_owned()),
+    ];
+    let case = case_with_ids(&format!("{}rule\n on any\n text It ends.\n", steps("Go", &calls)));
+    let ended = case.run("Go").arg("--keep-jobs").ends().code(0).stderr("job 1 goes on; `kill -- -");
+    let id = fs::read_to_string(case.project().join("stays")).expect("it has started");
+    assert!(is_running(&id));
+    let (_, group) = ended.stderr.split_once("kill -- -").expect("the group is told");
+    let group = group.split('`').next().unwrap_or_default();
+    let killed = std::process::Command::new("kill").args(["--", &format!("-{group}")]).status();
+    assert!(killed.expect("there is kill").success());
+    wait_until("the job has ended", || !is_running(&id));
+}
