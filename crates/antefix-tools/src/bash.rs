@@ -30,8 +30,8 @@ pub use state::{Shell, ShellState};
 /// The result is the output as it arrived, standard output and standard error in one, and then one line in
 /// brackets per remark, the last of which says how the command ended: `[exit code 0]`. Output over the cap is
 /// shown as its start and its end, and is whole in a file of [`Context::spill`] that is named by its digest.
-/// The command runs in a process group of its own, which is stopped when the command ends, times out or is
-/// cancelled; daemons that leave the group stay.
+/// What the command leaves behind is stopped when it ends, times out or is cancelled; without a helper
+/// ([`Context::helper`]), what has left its process group stays.
 #[derive(Debug)]
 pub struct Bash {
     definition: Definition,

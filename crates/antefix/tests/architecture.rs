@@ -44,7 +44,7 @@ const EDGES: [(&str, &[&str]); 11] = [
 ];
 
 /// Libraries that only these crates may name, tests included.
-const OWNERS: [(&str, &[&str]); 10] = [
+const OWNERS: [(&str, &[&str]); 12] = [
     ("hyper", &["antefix-http"]),
     ("hyper-util", &["antefix-http"]),
     ("reqwest", &["antefix-http"]),
@@ -54,6 +54,8 @@ const OWNERS: [(&str, &[&str]); 10] = [
     ("rusqlite", &["antefix-ledger-file"]),
     ("grep-searcher", &["antefix-tools"]),
     ("ignore", &["antefix-tools"]),
+    ("landlock", &["antefix-tools"]),
+    ("seccompiler", &["antefix-tools"]),
     ("tokio", &["antefix-http", "antefix-tools", "antefix-runtime", "antefix"]),
 ];
 
