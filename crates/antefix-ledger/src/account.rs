@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use antefix_models::{Counts, Modifiers, Money, Platform, Prices, Tokens, WEB_SEARCH};
-use antefix_prefix::verdict::Severity;
+use antefix_prefix::verdict::{Observation, Severity};
 
-use crate::{Comparison, Loss, Purpose, Relation, Row, Standing, Totals, rewritten_counts, waste};
+use crate::{Comparison, Loss, Purpose, Relation, Row, Standing, Totals, rewritten_counts, standings, waste};
 
 /// One line of the ledger: what a request, or a sampling behind it, used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,9 +105,37 @@ pub struct Account {
     /// Requests that extend another and whose prompts are known.
     pub rounds: u64,
     /// Cache read of all input, first requests, expiry and planned breaks aside.
-    pub steady: Ratio,
-    /// Requests that [`steady`](Self::steady) leaves out.
+    pub steady: Steady,
+}
+
+/// Cache read of all input, first requests, expiry and planned breaks aside: what a gate is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steady {
+    /// Cache read of all input.
+    pub read: Ratio,
+    /// Requests that are left out.
     pub set_aside: u64,
+}
+
+impl Steady {
+    /// The share of some requests.
+    pub fn of(observations: &[Observation<'_>]) -> Self {
+        let mut steady = Self::default();
+        for (observation, standing) in observations.iter().zip(standings(observations)) {
+            if let Some(counts) = &observation.usage {
+                steady.add(counts, &standing);
+            }
+        }
+        steady
+    }
+
+    fn add(&mut self, counts: &Counts, standing: &Standing) {
+        if standing.is_steady() {
+            self.read.add(counts.read, counts.prompt());
+        } else {
+            self.set_aside += 1;
+        }
+    }
 }
 
 impl Account {
@@ -191,12 +219,7 @@ impl Account {
             self.added += prompt - before;
             self.rounds += 1;
         }
-        let is_planned = standing.loss.as_ref().is_some_and(Loss::is_planned);
-        if standing.relation == Relation::Extends && !is_planned {
-            self.steady.add(counts.read, prompt);
-        } else {
-            self.set_aside += 1;
-        }
+        self.steady.add(counts, standing);
     }
 }
 
@@ -303,8 +326,10 @@ mod tests {
                 kept: Ratio { part: Tokens(1400), whole: Tokens(3500) },
                 added: Tokens(210 + 90 + 200),
                 rounds: 3,
-                steady: Ratio { part: Tokens(1400), whole: Tokens(1210 + 1300) },
-                set_aside: 2,
+                steady: Steady {
+                    read: Ratio { part: Tokens(1400), whole: Tokens(1210 + 1300) },
+                    set_aside: 2,
+                },
                 ..Account::default()
             }
         );

@@ -36,7 +36,7 @@ mod dedupe;
 mod row;
 mod standing;
 
-pub use account::{Account, Posting, Ratio, Share};
+pub use account::{Account, Posting, Ratio, Share, Steady};
 pub use cost::{Comparison, rewritten_counts, waste};
 pub use dedupe::{Dedupe, Entry, are_running_totals, dedupe, differences};
 pub use row::{

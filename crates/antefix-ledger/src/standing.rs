@@ -17,6 +17,14 @@ pub struct Standing {
     pub loss: Option<Loss>,
 }
 
+impl Standing {
+    /// Whether its share of reads says something of the client: it extends another request, and nothing was lost by
+    /// plan or by time.
+    pub fn is_steady(&self) -> bool {
+        self.relation == Relation::Extends && !self.loss.as_ref().is_some_and(Loss::is_planned)
+    }
+}
+
 /// Which request a request goes on from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Relation {

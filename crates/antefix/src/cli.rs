@@ -248,6 +248,10 @@ pub struct ExplainArgs {
     /// Leave out what was said: places, kinds and numbers only
     #[arg(long)]
     pub redact: bool,
+    /// Exit with 1 only if less than this share of the input was read from the cache, first requests, expiry and
+    /// planned breaks aside
+    #[arg(long, value_name = "SHARE", value_parser = money::parse_share)]
+    pub fail_under: Option<Share>,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

@@ -127,7 +127,7 @@ fn a_fork_is_held_to_nothing() {
             (Relation::Branches, None, &None),
             "seed {seed}"
         );
-        assert_eq!(account(&postings).steady.whole, Tokens::ZERO, "seed {seed}");
+        assert_eq!(account(&postings).steady.read.whole, Tokens::ZERO, "seed {seed}");
         forks += 1;
     }
     assert!(forks > 3, "{forks} forks were tried");

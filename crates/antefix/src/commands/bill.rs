@@ -6,7 +6,7 @@ mod print;
 
 use std::process::ExitCode;
 
-use antefix_ledger::{Account, Posting};
+use antefix_ledger::{Account, Posting, Steady};
 use antefix_ledger_file::Read;
 use antefix_models::PriceBook;
 use jiff::civil::Date;
@@ -72,7 +72,7 @@ pub fn bill(args: &BillArgs, environment: &Environment) -> Result<ExitCode, Fail
     } else {
         print::bill(&bill, args.breakdown);
     }
-    Ok(gate(&bill.total, args.fail_under))
+    Ok(gate(bill.total.steady, args.fail_under))
 }
 
 impl Bill {
@@ -107,9 +107,9 @@ impl Bill {
 }
 
 /// Says whether the share that was read is too small, and gives the exit code.
-pub fn gate(account: &Account, fail_under: Option<Share>) -> ExitCode {
+pub fn gate(steady: Steady, fail_under: Option<Share>) -> ExitCode {
     let Some(Share(least)) = fail_under else { return ExitCode::SUCCESS };
-    let Some(found) = account.steady.permille() else {
+    let Some(found) = steady.read.permille() else {
         tell!(
             "no request extends another one within its lifetime: there is nothing to hold against the share"
         );
@@ -122,7 +122,7 @@ pub fn gate(account: &Account, fail_under: Option<Share>) -> ExitCode {
         "below {}: {} of the input was read from the cache, {} requests set aside (first ones, expiry, planned breaks)",
         percent(Some(least)),
         percent(Some(found)),
-        account.set_aside,
+        steady.set_aside,
     );
     ExitCode::from(1)
 }

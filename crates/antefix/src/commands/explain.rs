@@ -7,6 +7,7 @@ mod source;
 
 use std::process::ExitCode;
 
+use super::bill::gate;
 use crate::cli::ExplainArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -23,6 +24,9 @@ pub fn explain(args: &ExplainArgs, environment: &Environment) -> Result<ExitCode
         say!("{}", render::json(&report));
     } else {
         render::print(&report, environment.colour && std::io::IsTerminal::is_terminal(&std::io::stdout()));
+    }
+    if args.fail_under.is_some() {
+        return Ok(gate(report.steady, args.fail_under));
     }
     Ok(ExitCode::from(u8::from(report.is_broken())))
 }

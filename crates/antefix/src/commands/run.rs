@@ -106,10 +106,10 @@ fn reads_enough(args: &RunArgs, environment: &Environment, session: &str, turn: 
         }
     };
     let least = args.fail_under.unwrap_or(Share(500));
-    if account.steady.permille().is_none_or(|found| found >= least.0) {
+    if account.steady.read.permille().is_none_or(|found| found >= least.0) {
         return true;
     }
-    bill::gate(&account, Some(least));
+    bill::gate(account.steady, Some(least));
     args.fail_under.is_none()
 }
 

@@ -96,6 +96,9 @@ fn a_loss_is_answered_for_and_fails_the_gate() {
     }
     case.antefix(["bill", "--fail-under", "0.5"]).ends().code(1).stdout("provider.suspected");
     case.antefix(["bill", "--fail-under", "5"]).ends().code(2);
+    let explain = || case.antefix(["explain", &case.session()]);
+    explain().args(["--fail-under", "0.5"]).ends().code(1).stderr("below 50.0 %: 0.0 %");
+    explain().args(["--fail-under", "0"]).ends().code(0);
 }
 
 #[test]

@@ -86,7 +86,9 @@ pub fn account(account: &Account) -> String {
     object.raw("waste", &array(account.shares.iter().map(share)));
     object.raw("read_of_input", &ratio(account.read()));
     object.raw("prefix_kept", &ratio(account.kept));
-    object.raw("steady_read_of_input", &ratio(account.steady)).number("set_aside", account.set_aside);
+    object
+        .raw("steady_read_of_input", &ratio(account.steady.read))
+        .number("set_aside", account.steady.set_aside);
     object.number("added_tokens", account.added.0).number("rounds", account.rounds);
     object.close()
 }

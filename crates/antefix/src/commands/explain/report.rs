@@ -1,6 +1,6 @@
 //! Judges what was read and prices what was found.
 
-use antefix_ledger::{Entry, Row, Totals, dedupe, rewritten_counts, waste};
+use antefix_ledger::{Entry, Row, Steady, Totals, dedupe, rewritten_counts, waste};
 use antefix_models::{Modifiers, Money, price};
 use antefix_prefix::verdict::{
     Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, cold_start, judge,
@@ -20,6 +20,8 @@ pub struct Report {
     pub faults: Vec<Found>,
     pub usage: Vec<Found>,
     pub notes: Vec<String>,
+    /// What of the input was read, first requests, expiry and planned breaks aside.
+    pub steady: Steady,
 }
 
 /// A finding with where it is and what it cost.
@@ -69,8 +71,12 @@ pub fn report(source: &Source) -> Result<Report, Failure> {
         .zip(&prompts)
         .map(|(known, (body, client))| observe(known, body.as_ref(), client.as_ref()))
         .collect();
-    let mut report =
-        Report { requests: observations.len(), notes: source.notes.clone(), ..Report::default() };
+    let mut report = Report {
+        requests: observations.len(),
+        notes: source.notes.clone(),
+        steady: Steady::of(&observations),
+        ..Report::default()
+    };
     if observations.iter().any(|one| one.prompt.is_some()) {
         judge_bodies(source, &observations, &mut report);
     } else if !observations.is_empty() {
