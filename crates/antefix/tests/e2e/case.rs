@@ -52,7 +52,8 @@ impl Case {
         Self::start(options, Config::chat(ChatConfig::llamacpp()), script)
     }
 
-    fn start(options: ServerOptions, config: Config, script: &str) -> Self {
+    /// One whose provider is that one.
+    pub fn start(options: ServerOptions, config: Config, script: &str) -> Self {
         let root = TempDir::new().expect("a temporary folder");
         for folder in ["project", "home", "config", "state", "sent"] {
             fs::create_dir(root.path().join(folder)).expect("a folder in it");
@@ -156,6 +157,16 @@ impl Case {
     pub fn transcripts(&self) -> Vec<PathBuf> {
         let files = files_below(&self.state());
         files.into_iter().filter(|path| path.ends_with("transcript.jsonl")).collect()
+    }
+
+    /// The server's address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The user's own file of settings.
+    pub fn settings(&self) -> PathBuf {
+        self.root.path().join("config/antefix/settings.toml")
     }
 
     /// The server's host and port.

@@ -19,6 +19,7 @@ mod memory;
 mod official_rules;
 mod oracle;
 mod permissions;
+mod providers;
 mod random;
 mod sandbox;
 mod shell;
