@@ -114,3 +114,54 @@ fn timestamp(at: Millis) -> jiff::Timestamp {
     let timestamp = i64::try_from(at.0).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     timestamp.unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::record::{AttemptId, AttemptRecord, OutcomeRecord, Planned, Purpose, RecordId};
+
+    fn answered(at: &str, usage: &str) -> Attempt {
+        let at: jiff::Timestamp = at.parse().unwrap();
+        let at = Millis(u64::try_from(at.as_millisecond()).unwrap());
+        let usage = Some(Bytes::copy_from_slice(usage.as_bytes()));
+        let outcome = OutcomeRecord { status: Some(200), usage, ..OutcomeRecord::default() };
+        let attempt = AttemptRecord {
+            attempt: AttemptId(0),
+            purpose: Purpose::Turn,
+            lane: RecordId(1),
+            markers: Vec::new(),
+            positions: 1,
+            digest: String::new(),
+            bytes: 100,
+            relation: Planned::First,
+        };
+        Attempt { record: RecordId(2), attempt, at, outcome: Some((at, outcome)), turn: 1 }
+    }
+
+    /// A million tokens of input, of which 900,000 were read, and 10,000 of output; when, where, and what it cost.
+    #[test]
+    fn a_response_costs_what_the_server_says_or_what_the_hour_makes_it() {
+        let usage = |more: &str| {
+            format!(
+                r#"{{"prompt_tokens":1000000,"completion_tokens":10000,"prompt_tokens_details":{{"cached_tokens":900000}}{more}}}"#
+            )
+        };
+        let (night, day) = ("2026-11-30T02:00:00Z", "2026-11-30T12:00:00Z");
+        for (at, platform, more, expect) in [
+            (day, Platform::Local, "", Some("0")),
+            (day, Platform::DeepSeek, "", Some("0.099")),
+            (night, Platform::DeepSeek, "", Some("0.198")),
+            (day, Platform::OpenRouter, "", None),
+            (day, Platform::OpenRouter, r#","cost":1.25e-3"#, Some("0.00125")),
+            (day, Platform::OpenRouter, r#","cost":-1"#, None),
+            (day, Platform::Compatible, r#","cost_in_usd_ticks":37500"#, Some("0.00000375")),
+            (day, Platform::Compatible, "", None),
+        ] {
+            let found = spend(&answered(at, &usage(more)), platform, "deepseek-v4-pro");
+            assert_eq!(found.known_cost().map(Money::usd).as_deref(), expect, "{at} {platform} {more}");
+            assert_eq!((found.counts.uncached, found.counts.read), (Tokens(100_000), Tokens(900_000)));
+        }
+    }
+}

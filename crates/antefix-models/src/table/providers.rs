@@ -159,8 +159,8 @@ them. Generated: `cargo run -p antefix-models --example providers_table > docs/p
 `antefix run --provider NAME --model MODEL` uses a preset; `--base-url URL` puts another address in its place and \
 `--api-key-env NAME` another variable. `antefix doctor --provider NAME` says what is in force and asks the server for \
 the length of its context.\n\n\
-A server of one's own costs nothing, which reports call *local*. A service without prices here is *unpriced*, never \
-free.\n";
+A server of one's own (prices `local`) costs nothing. What OpenRouter and xAI report as a response's cost is its cost. \
+A service without prices is *unpriced*, never free.\n";
 
 const OWN_PRESETS: &str = "## Own presets\n\nIn `settings.toml`, five lines or fewer:\n\n```toml\n\
 [provider.mine]\nlike = \"vllm\"\nbase_url = \"http://10.0.0.5:8000/v1\"\nkey_env = \"MY_KEY\"\n\

@@ -159,11 +159,6 @@ impl Case {
         files.into_iter().filter(|path| path.ends_with("transcript.jsonl")).collect()
     }
 
-    /// The server's address.
-    pub fn url(&self) -> &str {
-        &self.url
-    }
-
     /// The user's own file of settings.
     pub fn settings(&self) -> PathBuf {
         self.root.path().join("config/antefix/settings.toml")

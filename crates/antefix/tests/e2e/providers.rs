@@ -21,13 +21,18 @@ impl Server {
     }
 
     fn base_url(&self) -> String {
-        format!("{}/v1", self.case.url())
+        self.case.chat_url()
     }
 
-    /// A turn with this provider.
+    /// A turn with this provider, wherever it is.
+    fn ask(&self, provider: &str, prompt: &str) -> Invocation {
+        let run = ["run", prompt, "--longest-retry-wait", "0", "--permission-mode", "full"];
+        self.case.antefix(run).args(["--provider", provider]).without("ANTHROPIC_API_KEY")
+    }
+
+    /// A turn with this provider, which is the case's server.
     fn run(&self, provider: &str, prompt: &str) -> Invocation {
-        let run = self.case.run(prompt).args(["--provider", provider, "--model", self.model]);
-        run.arg("--base-url").arg(self.base_url()).without("ANTHROPIC_API_KEY")
+        self.ask(provider, prompt).args(["--model", self.model]).arg("--base-url").arg(self.base_url())
     }
 
     /// The next turn of the session, by another process, is answered; what was sent before is kept in it, and
@@ -162,7 +167,7 @@ fn a_wrong_key_and_a_wrong_model() {
     run("Look.").ends().code(2).stderr("the environment has no `MY_KEY`");
     let end = run("Look.").env("MY_KEY", "invalid-key").ends().code(1);
     end.stderr("401").stderr("check the key").lacks("invalid-key");
-    let end = server.case.run("Look.").args(["--provider", "compatible", "--model", "no-such-model"]);
+    let end = server.ask("compatible", "Look.").args(["--model", "no-such-model"]);
     let end =
         end.arg("--base-url").arg(server.base_url()).args(["--api-key-env", "MY_KEY"]).env("MY_KEY", KEY);
     end.ends().code(1).stderr("no-such-model").stderr("check the model's name");
@@ -196,7 +201,7 @@ fn a_preset_of_ones_own_takes_five_lines() {
     );
     fs::write(&settings, text).expect("settings");
     let run = |prompt: &str| {
-        server.case.run(prompt).args(["--provider", "mine", "--model", "sim-model"]).env("MY_KEY", KEY)
+        server.ask("mine", prompt).args(["--model", "sim-model"]).env("MY_KEY", KEY)
     };
     run("Look.").ends().code(0).stdout("Hello.").stderr("takes no tools").lacks("no price");
     run("Look again.").arg("--continue").ends().code(0).stdout("Hello.");
