@@ -200,9 +200,7 @@ fn a_preset_of_ones_own_takes_five_lines() {
         server.base_url()
     );
     fs::write(&settings, text).expect("settings");
-    let run = |prompt: &str| {
-        server.ask("mine", prompt).args(["--model", "sim-model"]).env("MY_KEY", KEY)
-    };
+    let run = |prompt: &str| server.ask("mine", prompt).args(["--model", "sim-model"]).env("MY_KEY", KEY);
     run("Look.").ends().code(0).stdout("Hello.").stderr("takes no tools").lacks("no price");
     run("Look again.").arg("--continue").ends().code(0).stdout("Hello.");
     let sent = server.case.sent();
@@ -233,8 +231,7 @@ fn a_project_names_a_server_before_its_folder_is_trusted() {
     fs::create_dir_all(server.case.project().join(".antefix")).expect("a folder");
     let text = format!("[provider.theirs]\nbase_url = \"{}\"\nkey_env = \"MY_KEY\"\n", server.base_url());
     server.case.write(".antefix/settings.toml", &text);
-    let run =
-        || server.case.run("Look.").args(["--provider", "theirs", "--model", "sim-model"]).env("MY_KEY", KEY);
+    let run = || server.ask("theirs", "Look.").args(["--model", "sim-model"]).env("MY_KEY", KEY);
     run().ends().code(2).stderr("there is no provider `theirs`");
     assert!(server.case.sent().is_empty());
     run().arg("--trust").ends().code(0).stdout("Hello.");
