@@ -162,6 +162,9 @@ impl Context {
 
 /// A name as it is shown: letters that could forge a line, or steer a terminal, are replaced.
 pub(crate) fn printable(name: &str) -> String {
+    if name.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return name.to_owned();
+    }
     let is_hidden = |letter: char| letter.is_control() || BIDIRECTIONAL.contains(&letter);
     name.chars().map(|letter| if is_hidden(letter) { '\u{fffd}' } else { letter }).collect()
 }

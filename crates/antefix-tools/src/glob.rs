@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use antefix_wire::json::Body;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::paths;
 use crate::place::Purpose;
@@ -87,7 +87,8 @@ fn root(fields: &Fields<'_>) -> Result<String, Failure> {
 /// A pattern for files: for the name if it has no slash, for the path otherwise; `!` turns it round.
 #[derive(Debug)]
 pub(crate) struct Pattern {
-    matcher: GlobMatcher,
+    /// A set of one: unlike a single matcher it compares plain endings and names without a regular expression.
+    matcher: GlobSet,
     negated: bool,
 }
 
@@ -99,8 +100,9 @@ impl Pattern {
         let anywhere = if pattern.contains('/') { "" } else { "**/" };
         let pattern = format!("{anywhere}{}", pattern.strip_prefix('/').unwrap_or(pattern));
         let glob = GlobBuilder::new(&pattern).literal_separator(true).build();
-        let glob = glob.map_err(|error| Failure::new(format!("`{field}` cannot be read: {error}")))?;
-        Ok(Self { matcher: glob.compile_matcher(), negated })
+        let set = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
+        let matcher = set.map_err(|error| Failure::new(format!("`{field}` cannot be read: {error}")))?;
+        Ok(Self { matcher, negated })
     }
 
     /// Whether a file of a folder fits, with its path taken from there or from the workspace.

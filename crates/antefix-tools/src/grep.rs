@@ -199,7 +199,7 @@ const SCHEMA: &str = r#"{
 const MOST_CONTEXT: u64 = 50;
 
 /// Files that are searched before the results are looked at.
-const BATCH_FILES: usize = 512;
+const BATCH_FILES: usize = 8_192;
 
 /// Bytes of lines that a batch keeps before no further file of it is searched.
 const BATCH_BYTES: usize = 32 << 20;

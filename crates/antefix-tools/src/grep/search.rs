@@ -32,6 +32,7 @@ impl Search {
         SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
             .binary_detection(BinaryDetection::quit(0))
+            .line_number(self.mode == Mode::Content)
             .heap_limit(Some(HEAP_BYTES))
             .before_context(around)
             .after_context(around)
