@@ -82,11 +82,17 @@ pub fn take_up_answers(policy: &Policy, conversation: &Conversation) -> Result<(
 pub(super) struct Gate {
     policies: Mutex<Box<dyn Policies>>,
     questions: AtomicU64,
+    /// The mode that last allowed a call by itself, and where it comes from: it goes on record once.
+    on_record: Mutex<Option<(String, Source)>>,
 }
 
 impl Gate {
     pub(super) fn new(policies: impl Policies) -> Self {
-        Self { policies: Mutex::new(Box::new(policies)), questions: AtomicU64::new(0) }
+        Self {
+            policies: Mutex::new(Box::new(policies)),
+            questions: AtomicU64::new(0),
+            on_record: Mutex::default(),
+        }
     }
 
     /// Decides about a call, and asks where the policy says so; gives what the call may touch, or the result of one
@@ -119,6 +125,7 @@ impl Gate {
             }))));
         };
         match &decision.verdict {
+            Verdict::Allow if decision.by_default && self.is_on_record(&decision) => Ok(access),
             Verdict::Allow => {
                 let by = || format!("allowed by `{}` ({})", decision.rule, decision.source);
                 tell(true, (!decision.by_default).then(by), None);
@@ -153,6 +160,13 @@ impl Gate {
                 }
             },
         }
+    }
+
+    /// Whether the mode that allows a call is the one that is on record; it is from here on.
+    fn is_on_record(&self, decision: &Decision) -> bool {
+        let now = Some((decision.rule.clone(), decision.source.clone()));
+        let mut last = self.on_record.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *last, now.clone()) == now
     }
 
     /// The answer; `None` where nobody answers.

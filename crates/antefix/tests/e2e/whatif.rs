@@ -95,6 +95,6 @@ fn idle_tools_can_be_deferred() {
     case.run("Look").ends().code(0);
     let ended = case.antefix(["whatif", &case.session(), "--json"]).ends().code(0);
     let body = parsed(&ended);
-    assert!(of(&body, "deferral-on", "/note").contains("3 of 4 tools were never called"), "{ended}");
+    assert!(of(&body, "deferral-on", "/note").contains("8 of 9 tools were never called"), "{ended}");
     assert!(cost(&body, "deferral-on") < cost(&body, "as-sent"), "{ended}");
 }
