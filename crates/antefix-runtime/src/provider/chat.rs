@@ -43,7 +43,7 @@ pub(super) fn hint(status: u16, message: &str) -> Option<&'static str> {
             "the conversation no longer fits the model's context; go back with `--rewind TURN`, or begin a new session; a server of your own may take a larger context size"
         }
         400..=599 if message.contains("tool") && says(&["support", "--jinja", "enable-auto-tool-choice"]) => {
-            "this model or its server takes no tools: choose a model that does, or start the server with tools (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice), or offer none: `--deny read,grep,edit,bash`"
+            "this model or its server takes no tools: choose a model that does, or start the server with tools (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice), or offer none: name each tool in `--deny`"
         }
         401 | 403 => "check the key: it is read from the variable that `--api-key-env` names",
         402 => "check the account's credit and billing",
