@@ -7,40 +7,36 @@ use std::path::Path;
 use antefix_wire::json::{Body, Node};
 use similar::TextDiff;
 
+use crate::edit::outcome;
+
 /// The unified diff that a call would make, read off the fields of its input: `path`, and `old_string` with
 /// `new_string` (and `replace_all`), a list `edits` of such, or the whole `content`. `None` where the input has no
-/// such fields, the file is no text of at most 1 MiB, or the text to replace is not in it.
+/// such fields, the file is no text of at most 1 MiB, or the tool would refuse.
 ///
 /// The file may change before the call runs; the tool then refuses.
 pub fn preview(workspace: &Path, input: &Body) -> Option<String> {
     let fields = input.root();
     let path = workspace.join(fields.get("path")?.str()?.as_ref());
     let before = text_of(&path)?;
-    let after = match fields.get("content") {
-        Some(content) => content.str()?.into_owned(),
-        None => edited(before.clone(), fields)?,
-    };
+    let after = edited(&before, input)?;
     let diff = TextDiff::from_lines(before.as_str(), after.as_str());
     let text = diff.unified_diff().context_radius(CONTEXT).to_string();
     (!text.is_empty()).then_some(text)
 }
 
-fn edited(mut text: String, fields: Node<'_>) -> Option<String> {
-    let Some(edits) = fields.get("edits") else { return replaced(&text, fields) };
-    for edit in edits.items() {
-        text = replaced(&text, edit)?;
-    }
-    Some(text)
-}
-
-fn replaced(text: &str, edit: Node<'_>) -> Option<String> {
-    let (old, new) = (edit.get("old_string")?.str()?, edit.get("new_string")?.str()?);
-    if old.is_empty() {
-        return text.is_empty().then(|| new.into_owned());
-    }
-    let all = edit.get("replace_all").is_some_and(|all| all.bool() == Some(true) || all.is_str("true"));
-    let found = text.contains(old.as_ref());
-    found.then(|| if all { text.replace(old.as_ref(), &new) } else { text.replacen(old.as_ref(), &new, 1) })
+/// What the tool that takes such an input leaves of a text.
+fn edited(before: &str, input: &Body) -> Option<String> {
+    let fields = input.root();
+    let is_empty = |name| fields.get(name).is_some_and(|text: Node<'_>| text.is_str(""));
+    let tool = match (fields.get("content"), fields.get("edits")) {
+        (Some(_), _) => "write",
+        (None, Some(_)) => "multi_edit",
+        (None, None) if before.is_empty() && is_empty("old_string") => {
+            return Some(fields.get("new_string")?.str()?.into_owned());
+        }
+        (None, None) => "edit",
+    };
+    String::from_utf8(outcome(tool, input, Some(before.as_bytes()))?).ok()
 }
 
 /// A small file's text, or none where there is no file. Never waits for a pipe or a device.
@@ -78,16 +74,26 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("pipe"), 0o600.into()).unwrap();
         for (input, expect) in [
             (
-                r#"{"path":"a","old_string":"two","new_string":"2"}"#,
-                Some("@@ -1,4 +1,4 @@\n one\n-two\n+2\n three\n two\n"),
+                r#"{"path":"a","old_string":"one","new_string":"1"}"#,
+                Some("@@ -1,4 +1,4 @@\n-one\n+1\n two\n three\n two\n"),
             ),
+            (r#"{"path":"a","old_string":"two","new_string":"2"}"#, None),
             (
                 r#"{"path":"a","old_string":"two","new_string":"2","replace_all":true}"#,
                 Some("@@ -1,4 +1,4 @@\n one\n-two\n+2\n three\n-two\n+2\n"),
             ),
             (
+                r#"{"path":"a","edits":[{"old_string":"three","new_string":"3"},{"old_string":"one\n","new_string":""}]}"#,
+                Some("@@ -1,4 +1,3 @@\n-one\n two\n-three\n+3\n two\n"),
+            ),
+            // All edits are looked for in the file as it is.
+            (
                 r#"{"path":"a","edits":[{"old_string":"one","new_string":"1"},{"old_string":"1\n","new_string":""}]}"#,
-                Some("@@ -1,4 +1,3 @@\n-one\n two\n three\n two\n"),
+                None,
+            ),
+            (
+                r#"{"path":"a","edits":[{"old_string":"one\ntwo","new_string":"1"},{"old_string":"two\nthree","new_string":""}]}"#,
+                None,
             ),
             (r#"{"path":"a","content":"one\n"}"#, Some("@@ -1,4 +1 @@\n one\n-two\n-three\n-two\n")),
             (r#"{"path":"new","content":"x\n"}"#, Some("@@ -0,0 +1 @@\n+x\n")),
