@@ -85,7 +85,8 @@ pub struct Tool<'a> {
 }
 
 impl<'a> Tool<'a> {
-    fn read(node: Node<'a>) -> Self {
+    /// Reads one definition, from `tools` or from an item of `input` that brings tools.
+    pub fn read(node: Node<'a>) -> Self {
         let named = node.pointer("/function/name").or_else(|| node.pointer("/custom/name"));
         let name = named.or_else(|| node.get("name")).or_else(|| node.get("server_label"));
         Self {
@@ -155,7 +156,7 @@ fn entry(node: Node<'_>) -> Entry<'_> {
         (name, _) if name.ends_with("_call") => whole(Role::Assistant, BlockKind::ToolUse),
         ("reasoning", _) => whole(Role::Assistant, BlockKind::Thinking),
         ("compaction", _) => whole(Role::Assistant, BlockKind::Compaction),
-        _ => whole(Role::Other, BlockKind::Other),
+        _ => whole(role(&role_name), BlockKind::Other),
     }
 }
 
@@ -251,13 +252,14 @@ mod tests {
             ],
         );
         check(
-            r#"{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]},{"type":"reasoning"},{"type":"function_call"},{"type":"function_call_output"},{"type":"new"}]}"#,
+            r#"{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]},{"type":"reasoning"},{"type":"function_call"},{"type":"function_call_output"},{"type":"new"},{"type":"additional_tools","role":"developer"}]}"#,
             &[
                 (By::User, &[(Is::Text, Slot::Content(0))]),
                 (By::Assistant, &[(Is::Thinking, Slot::Whole)]),
                 (By::Assistant, &[(Is::ToolUse, Slot::Whole)]),
                 (By::User, &[(Is::ToolResult, Slot::Whole)]),
                 (By::Other, &[(Is::Other, Slot::Whole)]),
+                (By::System, &[(Is::Other, Slot::Whole)]),
             ],
         );
         check(r#"{"input":"Hi"}"#, &[(By::User, &[(Is::Text, Slot::Whole)])]);

@@ -72,8 +72,7 @@ enum Compared {
 /// All differences between two requests in reading order.
 fn differences(old: &Prompt<'_>, new: &Prompt<'_>) -> Compared {
     let (tool_count, system_count) = (old.tools.len(), old.system.len());
-    let (tools_at, system_at) =
-        if old.dialect.reads_system_first() { (system_count, 0) } else { (0, tool_count) };
+    let (tools_at, system_at) = if old.reads_system_first() { (system_count, 0) } else { (0, tool_count) };
     let head = tool_count + system_count;
     let shift = |drafts: Vec<Draft>, by: usize| {
         drafts.into_iter().map(move |draft| Draft { position: draft.position + by, ..draft })

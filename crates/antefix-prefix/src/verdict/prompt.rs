@@ -242,12 +242,15 @@ impl<'a> Prompt<'a> {
 
     /// All items in reading order.
     pub fn items(&self) -> impl Iterator<Item = &Item<'a>> {
-        let (first, second) = if self.dialect.reads_system_first() {
-            (&self.system, &self.tools)
-        } else {
-            (&self.tools, &self.system)
-        };
+        let (first, second) =
+            if self.reads_system_first() { (&self.system, &self.tools) } else { (&self.tools, &self.system) };
         first.iter().chain(second).chain(self.turns.iter().flat_map(|turn| &turn.items))
+    }
+
+    /// Whether the system prompt stands in front of the tools: not where an item of the conversation brings them.
+    pub(super) fn reads_system_first(&self) -> bool {
+        let are_said = self.tools.first().is_some_and(|tool| tool.path.list == "/input");
+        self.dialect.reads_system_first() && !are_said
     }
 
     /// The items of the messages in order.

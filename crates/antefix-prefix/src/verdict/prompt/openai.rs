@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use antefix_wire::anthropic::{self, BlockKind, Role};
+use antefix_wire::json::Node;
 use antefix_wire::openai;
 
 use super::{Dialect, Item, Path, Prompt, Turn};
@@ -14,17 +15,8 @@ pub(super) fn read<'a>(request: &openai::Request<'a>) -> Prompt<'a> {
         openai::Api::Chat => (Dialect::OpenAiChat, "/messages"),
         openai::Api::Responses => (Dialect::OpenAiResponses, "/input"),
     };
-    let tool = |(index, tool): (usize, &openai::Tool<'a>)| Item {
-        section: Section::Tools,
-        path: Path::of("/tools", index),
-        node: tool.node,
-        kind: PositionKind::Tool,
-        role: Role::System,
-        marker: None,
-        name: tool.name.clone(),
-    };
-    let (deferred, tools): (Vec<_>, Vec<_>) =
-        request.tools.iter().enumerate().partition(|(_, tool)| tool.defer_loading);
+    let listed =
+        request.tools.iter().enumerate().map(|(index, tool)| (Path::of("/tools", index), tool.clone()));
     let instructions = request.instructions.map(|node| Item {
         section: Section::System,
         path: Path { list: "/instructions", index: None, inner: "", part: None },
@@ -43,17 +35,41 @@ pub(super) fn read<'a>(request: &openai::Request<'a>) -> Prompt<'a> {
         Turn { node: entry.node, header: None, role: entry.role, path, items }
     });
     let mut turns: Vec<_> = turns.collect();
-    let head = turns.drain(..leading).flat_map(|turn| turn.items);
+    let (catalogues, head): (Vec<_>, Vec<_>) = turns
+        .drain(..leading)
+        .partition(|turn| turn.node.get("type").is_some_and(|name| name.is_str(CATALOGUE)));
+    let (deferred, tools): (Vec<_>, Vec<_>) =
+        listed.chain(catalogues.iter().flat_map(catalogue)).partition(|(_, tool)| tool.defer_loading);
+    let head = head.into_iter().flat_map(|turn| turn.items);
     let system = instructions.into_iter().chain(head).collect();
     Prompt {
         dialect,
         root: request.node,
         model: request.model.clone().unwrap_or_default(),
-        tools: tools.into_iter().map(tool).collect(),
-        deferred: deferred.into_iter().map(tool).collect(),
+        tools: tools.into_iter().map(tool_item).collect(),
+        deferred: deferred.into_iter().map(tool_item).collect(),
         system,
         turns,
         automatic: None,
+    }
+}
+
+/// The tools of an item that brings some, each with where it stands.
+fn catalogue<'a>(turn: &Turn<'a>) -> impl Iterator<Item = (Path, openai::Tool<'a>)> + use<'a> {
+    let path = turn.path;
+    let tools = turn.node.get("tools").into_iter().flat_map(Node::items).enumerate();
+    tools.map(move |(index, node)| (path.at("/tools", Some(index)), openai::Tool::read(node)))
+}
+
+fn tool_item((path, tool): (Path, openai::Tool<'_>)) -> Item<'_> {
+    Item {
+        section: Section::Tools,
+        path,
+        node: tool.node,
+        kind: PositionKind::Tool,
+        role: Role::System,
+        marker: None,
+        name: tool.name,
     }
 }
 
@@ -75,3 +91,9 @@ fn part_item<'a>(part: &openai::Part<'a>, section: Section, entry: Path, role: R
         name: Cow::Borrowed(""),
     }
 }
+
+/// The type of an item of `input` that brings tools; one in front of what anyone says stands for `tools`.
+///
+/// Source: openai/codex, `codex-rs/core/src/context/world_state/top_level_tools.rs`, and requests of codex 0.171 and
+/// pi 1.6, 2026-11.
+const CATALOGUE: &str = "additional_tools";
