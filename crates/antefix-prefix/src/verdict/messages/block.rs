@@ -30,7 +30,11 @@ pub(super) fn differences(
         if let Some((name, value)) = evidence {
             finding.evidence.note(name, value);
         }
-        return vec![(finding, first)];
+        let mut found = vec![(finding, first)];
+        if kind == Kind::BlockMigrated {
+            found.extend(beside_what_moved(old, new, behind));
+        }
+        return found;
     }
     if old.items.len() != new.items.len() || first >= old.items.len() {
         let kind = if grew_in_front(old, new, is_last) { Kind::InsertedMid } else { Kind::Rewritten };
@@ -41,6 +45,23 @@ pub(super) fn differences(
         .filter_map(|(at, (left, right))| Some((one(left, right, compare::items(left, right)?), at)))
         .collect();
     if found.is_empty() { vec![(spot.finding(Kind::Rewritten), first)] } else { found }
+}
+
+/// What happened to the items that stayed where others moved away, if each of them can be told.
+fn beside_what_moved(old: &Turn<'_>, new: &Turn<'_>, behind: &[&Item<'_>]) -> Vec<(Finding, usize)> {
+    let gone = missing(&old.items, &new.items);
+    let is_moved = |item: &Item<'_>| {
+        gone.iter().any(|other| other.path == item.path)
+            && found_again(item, behind.iter().copied()).is_some()
+    };
+    let stayed: Vec<_> = old.items.iter().enumerate().filter(|(_, item)| !is_moved(item)).collect();
+    if stayed.len() != new.items.len() {
+        return Vec::new();
+    }
+    let pairs = stayed.into_iter().zip(&new.items);
+    pairs
+        .filter_map(|((at, left), right)| Some((one(left, right, compare::items(left, right)?), at)))
+        .collect()
 }
 
 /// Whether the user's own words, which come last, are the same.
