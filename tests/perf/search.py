@@ -8,7 +8,7 @@ import tempfile
 import time
 
 FILES = 50_000
-ROUNDS = 9
+ROUNDS = 15
 MOST_RATIO = 1.3
 MOST_EDIT_MS = 50.0
 
