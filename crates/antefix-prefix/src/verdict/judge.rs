@@ -490,7 +490,10 @@ pub(super) fn server_says(finding: &mut Finding, later: &Observation<'_>) {
         return;
     };
     let agrees = finding.kind.row().server.contains(&reason.as_str());
-    let says_nothing = matches!(reason.as_str(), "unavailable" | "pending" | "comparison_response_not_found");
+    let says_nothing = matches!(
+        reason.as_str(),
+        "unavailable" | "pending" | "previous_message_not_found" | "comparison_response_not_found"
+    );
     finding.agrees = (agrees || !says_nothing).then_some(agrees);
     finding.server_reason = Some(reason.clone());
 }
