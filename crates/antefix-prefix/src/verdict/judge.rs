@@ -344,6 +344,11 @@ impl Case<'_, '_> {
             Loss::Kept => return self.note_reach(),
         };
         let mut found = self.cause_without_difference(lost.is_some());
+        if found.is_empty()
+            && let Some(reason) = self.verdict.faults.first_mut()
+        {
+            (reason.rewritten, reason.exact) = (lost, lost.is_some() && !self.earlier.is_implicit());
+        }
         let is_a_guess = found.first().is_some_and(|finding| finding.kind == Kind::ProviderSuspected);
         if is_a_guess && let Some(mut finding) = self.other_form() {
             (finding.rewritten, finding.exact) = (lost, !self.earlier.is_implicit());
