@@ -8,7 +8,7 @@ use crate::request::{Block, In, Message, Place, Request, Tool};
 type Break = fn(&mut Request, &mut Dice) -> Option<(Kind, Place)>;
 
 /// Each with what it is called and where it is; `None` where a conversation or its dialect has no such thing.
-pub const BREAKS: [(&str, Break); 31] = [
+pub const BREAKS: [(&str, Break); 32] = [
     ("a tool moves to the end", |later, dice| {
         let at = dice.below(later.tools.len() - 1);
         let tool = later.tools.remove(at);
@@ -63,6 +63,10 @@ pub const BREAKS: [(&str, Break); 31] = [
     ("thinking is switched on", |later, _| {
         later.settings.push(r#""thinking":{"type":"enabled","budget_tokens":2048}"#.into());
         (later.dialect == In::Anthropic).then_some((Kind::ParamsThinking, Place::Setting("/thinking")))
+    }),
+    ("a tool is demanded", |later, _| {
+        later.settings.push(r#""tool_choice":{"type":"any"}"#.into());
+        (later.dialect == In::Anthropic).then_some((Kind::ParamsToolChoice, Place::Setting("/tool_choice")))
     }),
     ("another format", |later, _| {
         let (text, pointer) = match later.dialect {

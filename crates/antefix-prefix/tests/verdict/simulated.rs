@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use OtherTtl::{Keeps, Misses};
 use antefix_models::{
     Collapse, Counts, Lookback, Minimum, Platform, Retention, Rules, Support, Tokens, rules,
 };
-use antefix_prefix::verdict::{Kind, Millis, Observation, Prompt, Verdict, judge};
-use antefix_sim::{Billed, Binding, Config, HttpRequest, Latency, Script, Simulator, Tokenizer};
+use antefix_prefix::verdict::{Evidence, Kind, Millis, Observation, Prompt, Verdict, judge, judge_alone};
+use antefix_sim::{Billed, Binding, Config, HttpRequest, Latency, OtherTtl, Script, Simulator, Tokenizer};
 use antefix_wire::json::{Body, Node};
 
 use crate::conversations::BREAKS;
@@ -21,16 +22,29 @@ struct Answered {
     billed: Billed,
     message: String,
     reason: Option<String>,
+    betas: String,
 }
 
 /// Sends a request that asks what became of the prefix of `previous`; the API's words if it is refused.
 fn send(simulator: &mut Simulator, now: u64, json: &str, previous: Option<&str>) -> Result<Answered, String> {
+    send_with(simulator, now, json, previous, "")
+}
+
+/// The same with a set of beta features.
+fn send_with(
+    simulator: &mut Simulator,
+    now: u64,
+    json: &str,
+    previous: Option<&str>,
+    betas: &str,
+) -> Result<Answered, String> {
     let previous = previous.map_or_else(|| "null".to_owned(), |id| format!("\"{id}\""));
-    let asked = format!(r#"{{"max_tokens":900,"diagnostics":{{"previous_message_id":{previous}}},"#);
+    let asked = format!(r#"{{"max_tokens":4000,"diagnostics":{{"previous_message_id":{previous}}},"#);
     // The API takes no other letters in the name of a tool, and no signature but its own.
     let json = json.replacen('{', &asked, 1).replace("查找", "zhao").replace(r#","signature":"c2ln""#, "");
     let json = json.replace(r#""type":"thinking","thinking":"#, r#""type":"redacted_thinking","data":"#);
-    let headers = [("x-api-key", "acme/main/secret"), ("anthropic-version", "2023-06-01")]
+    let beta = ("anthropic-beta", betas);
+    let headers = [("x-api-key", "acme/main/secret"), ("anthropic-version", "2023-06-01"), beta]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
     let request =
         HttpRequest { method: "POST", path: "/v1/messages", headers: &headers, body: json.as_bytes() };
@@ -44,6 +58,7 @@ fn send(simulator: &mut Simulator, now: u64, json: &str, previous: Option<&str>)
         message: text("/id").unwrap(),
         reason: text("/diagnostics/cache_miss_reason/type"),
         billed: simulator.log().last().unwrap().clone(),
+        betas: betas.to_owned(),
         body: Body::parse(json).unwrap(),
     })
 }
@@ -56,6 +71,7 @@ fn verdict(earlier: &Answered, later: &Answered) -> Verdict {
         started_at: Some(Millis(i64::try_from(one.billed.now.0).unwrap())),
         first_byte_at: Some(Millis(i64::try_from(one.billed.now.0 + FIRST_BYTE).unwrap())),
         server_reason: one.reason.clone(),
+        betas: Some(one.betas.clone()),
         ..Observation::new(test_rules("model-1")).with_prompt(prompt)
     });
     judge(&old, &new)
@@ -102,7 +118,7 @@ fn each_break_costs_what_the_simulator_billed() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(disagree.is_empty(), "{} disagree:\n{}", disagree.len(), disagree.join("\n"));
     seen.retain(|_, count| *count > 0);
-    assert!(seen.len() >= 26, "kinds that the simulator took: {seen:?}");
+    assert!(seen.len() >= 28, "kinds that the simulator took: {seen:?}");
 }
 
 /// What the clock, the crowd and the markers do: the same bytes grow on, and the loss has another cause.
@@ -144,11 +160,158 @@ fn losses_without_a_difference_are_named_and_priced() {
     }
 }
 
+/// What a case is called, what markers do with entries of the other lifetime, when the second request is sent, the beta
+/// features and the markers of both, and what is found.
+type Beside = (&'static str, OtherTtl, u64, [&'static str; 2], [fn(&str) -> String; 2], Option<Kind>);
+
+const BESIDE: [Beside; 9] = [
+    ("other beta features", Keeps, 60_000, ["tides-1", "tides-2"], [short, short], Some(Kind::ParamsBetas)),
+    (
+        "a beta feature more",
+        Keeps,
+        60_000,
+        ["tides-1", "moon-1,tides-1"],
+        [short, short],
+        Some(Kind::ParamsBetas),
+    ),
+    ("the same beta features", Keeps, 60_000, ["tides-1", "tides-1"], [short, short], None),
+    (
+        "an hour became five minutes, still read",
+        Keeps,
+        60_000,
+        [""; 2],
+        [hour, short],
+        Some(Kind::TtlDowngraded),
+    ),
+    (
+        "an hour became five minutes, not seen",
+        Misses,
+        60_000,
+        [""; 2],
+        [hour, short],
+        Some(Kind::TtlDowngraded),
+    ),
+    ("an hour is not over", Keeps, 3_599_999, [""; 2], [hour, hour], None),
+    ("an hour is over", Keeps, 3_600_000, [""; 2], [hour, hour], Some(Kind::TtlExpired)),
+    ("nothing is over", Keeps, 299_999, [""; 2], [hour_for_the_head, hour_for_the_head], None),
+    (
+        "the end is over",
+        Keeps,
+        300_000,
+        [""; 2],
+        [hour_for_the_head, hour_for_the_head],
+        Some(Kind::TtlMixed),
+    ),
+];
+
+/// Lifetimes and beta features: nothing that is said differs, and what is found costs what was billed.
+#[test]
+fn what_stands_beside_the_prompt_is_named_and_priced() {
+    for (name, other_ttl, now, betas, markers, kind) in BESIDE {
+        for seed in 0..4 {
+            let (first, later) = grown(In::Anthropic, &mut Dice::new(seed));
+            let mut simulator = simulator_with(other_ttl);
+            let earlier = send_with(&mut simulator, 0, &markers[0](&first.json()), None, betas[0]).unwrap();
+            let later = markers[1](&later.json());
+            let later = send_with(&mut simulator, now, &later, Some(&earlier.message), betas[1]).unwrap();
+            let found = verdict(&earlier, &later);
+            let said: Vec<_> = found.faults.iter().map(|one| (one.kind, one.rewritten, one.exact)).collect();
+            let cached = earlier.billed.read + earlier.billed.write_5m + earlier.billed.write_1h;
+            let lost = (cached - later.billed.read > 0).then(|| Tokens(cached - later.billed.read));
+            let expect: Vec<_> = kind.map(|kind| (kind, lost, lost.is_some())).into_iter().collect();
+            assert_eq!(said, expect, "{name}, seed {seed}: {:?}", found.breaks);
+            assert!(found.breaks.is_empty() && (kind.is_some() || lost.is_none()), "{name}, seed {seed}");
+            let is_still_read = name.ends_with("still read");
+            assert_eq!(lost.is_some(), kind.is_some() && !is_still_read, "{name}, seed {seed}");
+            assert!(found.faults.iter().all(|one| one.agrees != Some(false)), "{name}: {:?}", later.reason);
+        }
+    }
+}
+
+/// The newest message ends with a reminder that carries the marker, and the next request has no such reminder.
+#[test]
+fn a_marker_on_a_reminder_costs_what_was_billed() {
+    for seed in 0..8 {
+        let mut dice = Dice::new(seed);
+        let mut first = Request::random(In::Anthropic, &mut dice);
+        let mut later = first.clone();
+        later.go_on(&mut dice);
+        let reminder = Block::Text("<system-reminder>The log is open.</system-reminder>".into());
+        first.messages.last_mut().unwrap().blocks.push(reminder);
+        let mut simulator = simulator();
+        let earlier = send(&mut simulator, 0, &first.json(), None).unwrap();
+        let later = send(&mut simulator, 60_000, &later.json(), Some(&earlier.message)).unwrap();
+        let found = verdict(&earlier, &later);
+        let said: Vec<_> = found.faults.iter().map(|one| (one.kind, one.rewritten, one.exact)).collect();
+        let lost = earlier.billed.read + earlier.billed.write_5m - later.billed.read;
+        assert_eq!(said, [(Kind::Transient, Some(Tokens(lost)), true)], "seed {seed}: {:?}", found.breaks);
+        assert!(found.breaks.is_empty() && lost > 0, "seed {seed}");
+    }
+}
+
+/// A request that is marked nowhere, and one that is too short, are billed without the cache.
+#[test]
+fn what_was_never_cached_is_named() {
+    let tiny = |text: &str| {
+        let block = format!(r#"{{"type":"text","text":"{text}","cache_control":{{"type":"ephemeral"}}}}"#);
+        format!(r#"{{"model":"model-1","messages":[{{"role":"user","content":[{block}]}}]}}"#)
+    };
+    let marked = Request::random(In::Anthropic, &mut Dice::new(1));
+    let mut unmarked = marked.clone();
+    unmarked.marked = false;
+    for (json, kind, minimum) in [
+        (unmarked.json(), Some(Kind::NoBreakpoint), None),
+        (marked.json(), None, None),
+        (tiny("How high?"), Some(Kind::BelowMinimum), Some(100_u64)),
+        (tiny(&"How high is it? ".repeat(9)), None, None),
+    ] {
+        let answered = send(&mut simulator(), 0, &json, None).unwrap();
+        let prompt = Prompt::read(answered.body.root()).unwrap();
+        let usage = Some(counts(&answered.billed));
+        let seen = Observation { usage, ..Observation::new(test_rules("model-1")).with_prompt(&prompt) };
+        let found: Vec<_> = judge_alone(&seen).into_iter().map(|one| (one.kind, one.evidence)).collect();
+        let expect: Vec<_> = kind
+            .map(|kind| {
+                let mut evidence = Evidence::default();
+                evidence.note("input_tokens", answered.billed.total());
+                if let Some(minimum) = minimum {
+                    evidence.note("minimum", minimum);
+                }
+                (kind, evidence)
+            })
+            .into_iter()
+            .collect();
+        assert_eq!(found, expect, "{json}");
+        assert_eq!(kind.is_some(), answered.billed.uncached == answered.billed.total(), "{json}");
+    }
+}
+
+fn short(json: &str) -> String {
+    json.to_owned()
+}
+
+fn hour(json: &str) -> String {
+    json.replace(SHORT, LONG)
+}
+
+/// The first marker stands behind the system prompt.
+fn hour_for_the_head(json: &str) -> String {
+    json.replacen(SHORT, LONG, 1)
+}
+
+const SHORT: &str = r#"{"type":"ephemeral"}"#;
+const LONG: &str = r#"{"type":"ephemeral","ttl":"1h"}"#;
+
 fn simulator() -> Simulator {
+    simulator_with(Keeps)
+}
+
+fn simulator_with(other_ttl: OtherTtl) -> Simulator {
     let config = Config {
         rules: ["model-1", "model-2"].map(|model| (model.to_owned(), test_rules(model))).into(),
         tokenizer: Tokenizer::Bytes(1),
         binding: Binding::Never,
+        other_ttl,
         latency: Latency {
             first_byte: antefix_sim::Millis(FIRST_BYTE),
             per_1k_uncached: antefix_sim::Millis(0),
