@@ -8,7 +8,7 @@ use super::*;
 const BYPASSES: [(&str, &str, &str); 101] = [
     ("process substitution", "cat", "cat <(forbidden)"),
     ("process substitution", "cat", "cat < <(forbidden)"),
-    ("process substitution", "ls", "ls > >(forbidden); wait"),
+    ("process substitution", "ls", "{ ls; } > >(forbidden); wait $!"),
     ("process substitution", "", ". <(echo forbidden)"),
     ("process substitution", "bash", "bash <(echo forbidden)"),
     ("a script on standard input", "", "source /dev/stdin <<< forbidden"),
