@@ -3,9 +3,12 @@
 //! One row each, asked in order; the first that knows the span names it. A recogniser sees the two texts and the
 //! first word that differs. What none knows has no source, which is better than a wrong one.
 
+mod change;
 mod date;
 
 use std::borrow::Cow;
+
+use change::{Change, line};
 
 /// What a changed span is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,148 +105,70 @@ type Knows = fn(&Change<'_>) -> bool;
 /// In order: what a word is by its own shape, what the line around it says, what the paragraph says.
 const RECOGNISERS: [(Source, Knows); 13] = [
     (Source::Clock, |change| {
-        change.both(date::is_time) || change.is_epoch() || change.both_sides(date::then_time)
+        (change.both(date::is_time) && !(change.both(date::is_two_numbers) && change.follows(&PROPORTIONS)))
+            || change.is_epoch()
+            || change.both_sides(date::then_time)
     }),
-    (Source::Date, |change| change.both_sides(date::is_date)),
-    (Source::Git, |change| change.near(&GIT)),
-    (Source::Session, |change| change.on_line(&SESSION) || (change.both(is_path) && change.both(has_uuid))),
-    (Source::Folder, |change| change.on_line(&FOLDER) || change.both(is_path)),
-    (Source::Environment, |change| change.on_line(&ENVIRONMENT) && !change.both(is_hex_word)),
-    (Source::Nonce, |change| change.is_nonce()),
-    (Source::Counter, |change| change.both(is_number)),
+    (Source::Date, |change| change.both_sides(date::is_date) && !change.follows(&VERSIONS)),
+    (Source::Git, |change| change.is_value_of(&BRANCH) || change.is_below(&GIT, true)),
+    (Source::Session, |change| {
+        change.is_value_of(&SESSION)
+            || (change.on_line(&SESSION_ID) && (change.both(is_mixed) || change.both(has_uuid)))
+            || (change.both(is_path) && change.both(has_uuid))
+    }),
+    (Source::Folder, |change| {
+        change.is_value_of(&FOLDER)
+            || (change.on_line(&FOLDER) && change.both(has_slash))
+            || (change.both(is_deep_path) && !change.follows(&METHODS))
+    }),
+    (Source::Environment, |change| change.is_value_of(&ENVIRONMENT) && !change.both(is_hex_word)),
+    (Source::Nonce, |change| change.is_nonce() && !change.follows(&COLOURS)),
+    (Source::Counter, |change| change.both(is_number) && change.is_counted()),
     (Source::SkillList, |change| {
-        change.near(&["skills are available", "available skills", "<skills", "skill:"])
+        change.is_inside(&["<skills"])
+            || change.is_below(&["skills are available", "available skills", "skill:"], false)
     }),
-    (Source::McpServer, |change| change.near(&["mcp server", "mcp__", "<mcp", "mcp instructions"])),
+    (Source::McpServer, |change| {
+        change.is_inside(&["<mcp"])
+            || change.both(|word| word.contains("mcp__"))
+            || change.is_below(&["mcp server", "mcp instructions"], false)
+    }),
     (Source::Hook, |change| {
-        change.near(&["hook success", "hook output", "stop hook", "hook additional", "<hook"])
+        change.is_inside(&["<hook"])
+            || change.is_below(&["hook success", "hook output", "stop hook", "hook additional"], false)
     }),
-    (Source::InstructionFile, |change| change.near(&["claude.md", "agents.md", "gemini.md", ".cursorrules"])),
-    (Source::Reminder, |change| {
-        change.near(&["<system-reminder", "tokens left", "<total_tokens", "<reminder"])
+    (Source::InstructionFile, |change| {
+        change.is_below(&["claude.md", "agents.md", "gemini.md", ".cursorrules"], false)
     }),
+    (Source::Reminder, |change| change.is_inside(&["<system-reminder", "<total_tokens", "<reminder"])),
 ];
 
-const GIT: [&str; 8] = [
-    "gitstatus",
-    "git status:",
-    "current branch:",
-    "git branch:",
-    "main branch",
-    "recent commits:",
-    "\nstatus:\n",
-    "head is at",
+const GIT: [&str; 4] = ["gitstatus", "git status", "recent commits", "status:"];
+const BRANCH: [&str; 4] = ["current branch", "git branch", "main branch", "head is at "];
+const SESSION: [&str; 7] = [
+    "session",
+    "session id",
+    "session id ",
+    "session_id",
+    "sessionid",
+    "conversation id",
+    "conversation id ",
 ];
-const SESSION: [&str; 5] = ["session id", "session_id", "sessionid", "session:", "conversation id"];
-const FOLDER: [&str; 7] = [
-    "working directory",
-    "working folder",
-    "current directory",
-    "cwd:",
-    "cwd=",
-    "workspace root",
-    "project root",
-];
+const SESSION_ID: [&str; 5] = ["session id", "session_id", "sessionid", "conversation id", "conversation_id"];
+const FOLDER: [&str; 6] =
+    ["working directory", "working folder", "current directory", "cwd", "workspace root", "project root"];
 const ENVIRONMENT: [&str; 8] =
-    ["platform:", "os version", "shell:", "hostname", "build:", "version:", "cc_version", "terminal:"];
+    ["platform", "os version", "shell", "hostname", "build", "version", "cc_version", "terminal"];
 
-/// One side of a change.
-struct Side<'a> {
-    text: &'a str,
-    /// Where the texts part.
-    at: usize,
-    /// The word at that place.
-    word: &'a str,
-    /// Where the word starts.
-    start: usize,
-}
-
-/// The first place where two texts part.
-struct Change<'a> {
-    old: Side<'a>,
-    new: Side<'a>,
-}
-
-impl<'a> Change<'a> {
-    fn between(old: &'a str, new: &'a str) -> Option<Self> {
-        if old == new {
-            return None;
-        }
-        let agree = old.bytes().zip(new.bytes()).take_while(|(left, right)| left == right).count();
-        let at = (0..=agree).rev().find(|&at| old.is_char_boundary(at) && new.is_char_boundary(at))?;
-        Some(Self { old: Side::at(old, at), new: Side::at(new, at) })
-    }
-
-    /// Whether both words are of that shape.
-    fn both(&self, shape: fn(&str) -> bool) -> bool {
-        shape(self.old.word) && shape(self.new.word)
-    }
-
-    /// Whether both texts have that at the place where they part.
-    fn both_sides(&self, shape: fn(&str, usize) -> bool) -> bool {
-        shape(self.old.text, self.old.at) && shape(self.new.text, self.new.at)
-    }
-
-    /// Whether the line says one of these, in any case.
-    fn on_line(&self, words: &[&str]) -> bool {
-        let line = line(self.new.text, self.new.at).to_lowercase();
-        words.iter().any(|word| line.contains(word))
-    }
-
-    /// Whether the paragraph up to the place, or the line, says one of these, in any case.
-    fn near(&self, words: &[&str]) -> bool {
-        let before = &self.new.text[..self.new.start];
-        let paragraph = before.rfind("\n\n").map_or(before, |at| &before[at + 1..]);
-        let paragraph = paragraph.to_lowercase();
-        words.iter().any(|word| paragraph.contains(word)) || self.on_line(words)
-    }
-
-    /// Two moments in seconds or milliseconds since 1970, at most ten days apart.
-    fn is_epoch(&self) -> bool {
-        let moment = |word: &str| {
-            let is_long = matches!(word.len(), 10 | 13) && word.starts_with('1');
-            word.parse::<u64>().ok().filter(|_| is_long).map(|at| if at > 1 << 40 { at / 1000 } else { at })
-        };
-        match (moment(self.old.word), moment(self.new.word)) {
-            (Some(old), Some(new)) => old.abs_diff(new) < 10 * 86_400,
-            _ => false,
-        }
-    }
-
-    /// Random tokens: uuids, long hexadecimal or mixed words, or a short hexadecimal value of a named field.
-    fn is_nonce(&self) -> bool {
-        let (old, new) = (self.old.word, self.new.word);
-        let alike = old.len().abs_diff(new.len()) <= 2;
-        let named = self.new.text[..self.new.start].ends_with(['=', ':']) || frame(self).ends_with(": ");
-        alike
-            && ((has_uuid(old) && has_uuid(new))
-                || (self.both(is_mixed_hex) && old.len() >= 8)
-                || (self.both(is_mixed) && old.len() >= 16)
-                || (named && old.len() == new.len() && old.len() >= 4 && self.both(is_hex_word)))
-    }
-}
-
-impl<'a> Side<'a> {
-    fn at(text: &'a str, at: usize) -> Self {
-        let is_word = |character: char| character.is_alphanumeric() || "_-./:+~\\".contains(character);
-        let (before, behind) = text.split_at(at);
-        let start = before.trim_end_matches(is_word).len();
-        let end = at + behind.len() - behind.trim_start_matches(is_word).len();
-        let word = &text[start..end];
-        // A sentence's point or a field's colon is not part of a word.
-        let kept = word.trim_end_matches(['.', ':']);
-        let lead = word.len() - word.trim_start_matches(':').len();
-        let word = kept.get(lead..).unwrap_or_default();
-        Self { text, at, word, start: start + lead }
-    }
-}
-
-/// The line around an offset.
-fn line(text: &str, at: usize) -> &str {
-    let start = text[..at].rfind('\n').map_or(0, |found| found + 1);
-    let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
-    &text[start..end]
-}
+/// Words in front of two numbers with a colon that are no time of day.
+const PROPORTIONS: [&str; 9] =
+    ["ratio", "aspect", "scale", "verse", "chapter", "score", "odds", "line", "column"];
+/// Words in front of what is numbered like a date.
+const VERSIONS: [&str; 4] = ["version", "release", "build", "v"];
+/// Words in front of a path that is no folder.
+const METHODS: [&str; 6] = ["get", "post", "put", "patch", "delete", "head"];
+/// Words in front of hexadecimal digits that are not random.
+const COLOURS: [&str; 4] = ["color", "colour", "background", "foreground"];
 
 /// What names the span on its line: `cch=`, `Session: `.
 fn frame(change: &Change<'_>) -> String {
@@ -258,6 +183,15 @@ fn is_path(word: &str) -> bool {
     let word = word.strip_prefix('~').unwrap_or(word);
     let is_drive = word.get(1..3) == Some(":\\");
     is_drive || (word.starts_with('/') && word.len() > 2 && !word.starts_with("//"))
+}
+
+/// A path with a folder in it: `/compact` is a command.
+fn is_deep_path(word: &str) -> bool {
+    is_path(word) && (!word.starts_with('/') || word.matches('/').count() > 1)
+}
+
+fn has_slash(word: &str) -> bool {
+    word.contains(['/', '\\'])
 }
 
 fn has_uuid(word: &str) -> bool {

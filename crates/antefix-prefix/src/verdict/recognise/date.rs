@@ -23,6 +23,15 @@ pub(super) fn is_time(word: &str) -> bool {
     hours_and_minutes && seconds && parts.next().is_none()
 }
 
+/// Whether a word is two numbers with a colon and nothing else: a time of day, or a ratio, a score, a verse.
+pub(super) fn is_two_numbers(word: &str) -> bool {
+    let mut parts = word.split(':');
+    let is_number = |part: Option<&str>| {
+        part.is_some_and(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    is_number(parts.next()) && is_number(parts.next()) && parts.next().is_none()
+}
+
 /// Whether a date stands at that offset.
 pub(super) fn is_date(text: &str, at: usize) -> bool {
     run(text, at).is_some_and(|(words, _)| is_date_of(&words))

@@ -37,7 +37,24 @@ fn each_source_is_recognised() {
         ("trace {} of this call", uuid[0], uuid[1], Nonce),
         ("trace {} of this call", "9f8e7d6c5b4a", "1a2b3c4d5e6f", Nonce),
         ("request #{} of this run", "17", "18", Counter),
+        ("Turn: {}", "9", "10", Counter),
+        ("Messages so far: {}", "41", "43", Counter),
+        ("{} tokens left", "9000", "8100", Counter),
+        ("Current folder is kept. cwd: {}", "one", "two", Folder),
+        ("<cwd>{}</cwd>", "/w/one", "/w/two", Folder),
+        ("Working directory: /w/my {}", "boat/one", "boat/two", Folder),
+        ("Platform: {}", "linux", "darwin", Environment),
+        ("- Shell: {}", "zsh", "bash", Environment),
+        ("Main branch (for requests): {}", "main", "trunk", Git),
+        ("Here is the git status:\n{}", " M a.rs", " M b.rs", Git),
+        ("HEAD is at {}", "a1b2c3d", "d4e5f6a", Git),
+        ("conversation id {}", "k3x9f2", "p8m1q7", Session),
         ("The following skills are available: {}.", "bench, fuzz", "bench, lint", SkillList),
+        ("The following skills are available for you:\n- {}", "bench", "lint", SkillList),
+        ("<skills>\n{}\n</skills>", "bench", "lint", SkillList),
+        ("Tools to look for: {}", "mcp__wiki__find", "mcp__stars__name", McpServer),
+        ("Instructions from: /w/AGENTS.md\n{}", "Be brief.", "Be kind.", InstructionFile),
+        ("# CLAUDE.md\n{}", "Be brief.", "Be kind.", InstructionFile),
         ("# MCP server instructions\n{}", "Use tracker.", "Use wiki.", McpServer),
         ("Stop hook feedback: {}", "tests red", "lint red", Hook),
         ("Contents of AGENTS.md:\n{}", "Be brief.", "Be kind.", InstructionFile),
@@ -81,6 +98,46 @@ fn what_only_looks_so_is_not_named() {
         ("src/a1b2.rs", "src/c3d4.rs", Source::Nonce),
     ] {
         assert_ne!(recognise(old, new).map(|found| found.source), Some(not), "{old:?} → {new:?}");
+    }
+}
+
+/// Texts that look as if a client had put them there, and that someone wrote: a line for each way to be taken in.
+#[test]
+fn rules_about_a_thing_are_not_the_thing() {
+    for (text, old, new) in [
+        ("Show pictures in a ratio of {}.", "16:10", "16:12"),
+        ("Quote verse {} first.", "3:16", "3:17"),
+        ("A score of {} wins.", "21:15", "21:17"),
+        ("Orders start at {}.", "1000000001", "1000000002"),
+        ("Use version {} of the tool.", "2031.3.4", "2031.3.5"),
+        ("Send the header with version {}.", "2031-03-04", "2031-03-05"),
+        ("Never push to the main branch. Be {}.", "brief", "kind"),
+        ("Look at git status: it must be {}.", "clean", "empty"),
+        ("The head is at the top. Be {}.", "brief", "kind"),
+        ("Rules of this session: be {}.", "brief", "kind"),
+        ("Say which session id you mean, and be {}.", "brief", "kind"),
+        ("Run {} when the history is long.", "/compact", "/clear"),
+        ("Ask with GET {} and nothing else.", "/v1/boats", "/v1/crews"),
+        ("Stay in the working directory. Be {}.", "brief", "kind"),
+        ("What holds on this platform: be {}.", "brief", "kind"),
+        ("Write for the shell: no {}.", "colours", "tables"),
+        ("Paint it {} all over, color: {}.", "00ff00", "ff0000"),
+        ("Listen on port: {}.", "8080", "8443"),
+        ("max_tokens: {}", "4096", "8192"),
+        ("Answer in {} sentences.", "3", "5"),
+        ("Try at most {} times.", "3", "4"),
+        ("Make no more than {} calls.", "3", "4"),
+        ("Ask which skills are available. Be {}.", "brief", "kind"),
+        ("You may ask an MCP server. Be {}.", "brief", "kind"),
+        ("Call mcp__wiki__find first. Be {}.", "brief", "kind"),
+        ("A stop hook may run. Be {}.", "brief", "kind"),
+        ("Keep AGENTS.md up to date. Be {}.", "brief", "kind"),
+        ("<system-reminder>Stay calm.</system-reminder> Be {}.", "brief", "kind"),
+        ("Say it when few tokens are left. Be {}.", "brief", "kind"),
+    ] {
+        let wrap = |value: &str| format!("You are Ferry.\n\n{}\n\nRules follow.", text.replace("{}", value));
+        check(&wrap(old), &wrap(new), None);
+        check(&text.replace("{}", old), &text.replace("{}", new), None);
     }
 }
 
