@@ -177,7 +177,7 @@ kinds! {
         safe: true,
         server: ["tools_changed"],
         sources: ["openai/codex#2610", "openai/codex#2611", "can1357/oh-my-pi#890", "anomalyco/opencode#23571", "librefang/librefang#3765"],
-        sentence: "The same tools came in another order, so everything behind the first moved one was paid for again.",
+        sentence: "The same tools came in another order, so everything from the first moved one on was paid for again.",
     },
     ToolsKeyOrder "tools.key_order" {
         segment: Tools, class: Fault, causes: [Gateway, Agent],
@@ -221,7 +221,7 @@ kinds! {
         safe: false,
         server: ["tools_changed"],
         sources: ["platform.claude.com/docs/en/build-with-claude/prompt-caching (what invalidates the cache)"],
-        sentence: "A tool's description was reworded between two requests, so all from that tool on was paid for again.",
+        sentence: "A tool's description changed between two requests, so that tool and all behind it, system prompt and messages included, were paid for again.",
     },
     ToolsSchema "tools.schema_changed" {
         segment: Tools, class: Fault, causes: [Agent],
@@ -265,7 +265,7 @@ kinds! {
         safe: false,
         server: ["system_changed"],
         sources: ["anthropics/claude-code#68900", "musistudio/claude-code-router#1220", "CaddyGlow/ccproxy-api#61", "api7/aisix#1144", "EasyMetaAu/helm-api#208"],
-        sentence: "A value that is new in each request stands near the top of the system prompt, so nothing behind it can ever be reused.",
+        sentence: "A text that looks random differs near the top of the system prompt. If it is new in each request, nothing behind it is ever reused.",
     },
     SystemClock "system.clock" {
         segment: System, class: Fault, causes: [Agent],
@@ -298,7 +298,7 @@ kinds! {
         safe: false,
         server: ["system_changed"],
         sources: ["anthropics/claude-code#47107", "meridianlabs-ai/inspect_swe#142", "elidickinson/pi-claude-bridge#75", "anthropics/claude-code#39732"],
-        sentence: "The description of the surroundings (git, folder, session) was taken anew, so everything behind it was paid for again.",
+        sentence: "What the system prompt says of the surroundings (such as git status) was taken anew, so everything behind it was paid for again. What it tells of did no harm; telling it there did.",
     },
     SystemIdentity "system.identity" {
         segment: System, class: Fault, causes: [Agent],
@@ -309,7 +309,7 @@ kinds! {
         safe: false,
         server: ["system_changed"],
         sources: ["platform.claude.com/docs/en/build-with-claude/prompt-caching (what invalidates the cache)"],
-        sentence: "The sentence that tells the model who it is differs between two call paths, so the two share no cache.",
+        sentence: "The opening sentence, which tells the model who it is, differs between the two requests, so they share no cache.",
     },
     SystemChanged "system.changed" {
         segment: System, class: Fault, causes: [Agent, User],
@@ -419,7 +419,7 @@ kinds! {
         safe: false,
         server: ["messages_changed"],
         sources: ["anomalyco/opencode#32515", "ranxianglei/opencode-acp#26", "Yeachan-Heo/gajae-code#508", "tetsuo-ai/agenc-core#2156", "vertesia/llumiverse#606"],
-        sentence: "Old tool results were emptied to save room. While the cache is warm, that makes the request dearer, not cheaper.",
+        sentence: "Old tool results were emptied to save room while the cache was still warm, so this request cost more, not less; it pays back only after many more.",
     },
     ToolInputKeyOrder "messages.tool_input_key_order" {
         segment: Messages, class: Fault, causes: [Gateway, Agent],
@@ -650,7 +650,7 @@ kinds! {
         safe: true,
         server: ["prompt_cache_key_changed"],
         sources: ["CaddyGlow/ccproxy-api#61", "router-for-me/CLIProxyAPI#277", "BerriAI/litellm#40342", "openai/codex#44716"],
-        sentence: "The prompt only grew, but it was sent under another cache key, so the server looked in another drawer.",
+        sentence: "The prompt only grew, but it was sent under another prompt cache key, so the server looked where it had kept nothing.",
     },
     RoutingAccount "routing.account" {
         segment: Routing, class: Fault, causes: [Gateway, Agent],
@@ -716,7 +716,7 @@ kinds! {
         safe: true,
         server: [],
         sources: ["redpanda-data/ai-sdk-go#205", "brightwave-inc/tidebreak#1270", "aaif-goose/goose#8921", "netease-lcap/wave-agent#1261", "headroomlabs-ai/headroom#2919"],
-        sentence: "Nothing changed, but so much was added at once that the cache could not find its own last entry.",
+        sentence: "The earlier part is unchanged, but so many blocks were added at once that the cache, which looks back a fixed number of them, did not find where it was last written.",
     },
     Transient "layout.breakpoint_on_transient" {
         segment: Layout, class: Fault, causes: [Agent],
@@ -881,7 +881,7 @@ kinds! {
         safe: false,
         server: [],
         sources: ["FerroxLabs/wayland#1166", "mrgoonie/zuey-pi-setup#3", "anthropics/claude-code#85326", "openai/codex#20301", "Piebald-AI/piebald-issues#68"],
-        sentence: "The cache is read only up to the same point each time, and the rest is written again and again.",
+        sentence: "In each of these requests the cache is read only up to the same point, and what follows is written again.",
     },
     DuplicateLines "ledger.duplicate_lines" {
         segment: Ledger, class: Info, causes: [Unknown],

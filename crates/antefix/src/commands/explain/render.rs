@@ -1,6 +1,6 @@
 //! How a report is written: JSON for programs, sentences for people.
 
-use antefix_prefix::verdict::{Evidence, Finding, Kind, Severity, Value};
+use antefix_prefix::verdict::{Evidence, Finding, Kind, Party, Severity, Value};
 use antefix_wire::json::write_string;
 
 use super::report::{Found, Report};
@@ -136,25 +136,29 @@ fn print_one(found: &Found, colour: bool) {
     }
     if !finding.path.is_empty() {
         let offset =
-            finding.offset.map_or_else(String::new, |offset| format!(" at byte {offset} of the value"));
-        say!("  where: {}{offset}", finding.path);
+            finding.offset.map_or_else(String::new, |offset| format!(" at byte {offset} of that text"));
+        say!("  where: {}{offset} (counted from 0)", finding.path);
     }
     if let Some(text) = &finding.earlier {
-        say!("  {}", paint("31", &format!("- {}", text.replace('\n', "⏎"))));
+        say!("  {}", paint("31", &format!("before: {}", text.replace('\n', "⏎"))));
     }
     if let Some(text) = &finding.later {
-        say!("  {}", paint("32", &format!("+ {}", text.replace('\n', "⏎"))));
+        say!("  {}", paint("32", &format!("now:    {}", text.replace('\n', "⏎"))));
     }
     if let Some(Value::Text(source)) = finding.evidence.get("source") {
-        say!("  it is a: {source}");
+        say!("  what differs there: {source}");
     }
-    say!("  kind: {}; by: {}; {}", finding.kind.id(), finding.party.word(), finding.confidence.word());
+    say!("  caused by: {} ({})", cause(finding.party), finding.confidence.word());
+    say!("  kind: {}", finding.kind.id());
     print_cost(found);
     let row = finding.kind.row();
     let repair =
-        if finding.party.word() == "gateway" { row.gateway.or(row.agent) } else { row.agent.or(row.gateway) };
-    if let Some(repair) = repair.filter(|_| finding.severity == Severity::Fault) {
-        say!("  repair: {repair}");
+        if finding.party == Party::Gateway { row.gateway.or(row.agent) } else { row.agent.or(row.gateway) };
+    match repair.filter(|_| finding.severity == Severity::Fault) {
+        Some(repair) if finding.party == Party::Gateway => say!("  repair: {repair}"),
+        Some(repair) => say!("  repair: {}", plain(finding.kind).unwrap_or(repair)),
+        None if finding.kind == Kind::PinnedFloor => say!("  {FROM_USAGE_ALONE}"),
+        None => {}
     }
     if let Some(reason) = &finding.server_reason {
         let agrees = match finding.agrees {
@@ -164,6 +168,47 @@ fn print_one(found: &Found, colour: bool) {
         };
         say!("  the server says: {reason}{agrees}");
     }
+}
+
+/// Who moved the prompt, for people.
+const fn cause(party: Party) -> &'static str {
+    match party {
+        Party::Agent => "the agent program, or what is plugged into it",
+        Party::Gateway => "something between the agent and the provider",
+        Party::Provider => "the provider",
+        Party::User => "a choice of the user",
+        Party::Time => "time",
+        Party::Unknown => "not known",
+    }
+}
+
+/// A repair in words that need no knowledge of caches, where the table says it in a word of the trade.
+const fn plain(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::ToolsReordered => {
+            "fix the order at the first request (by name, say), never sort again, and put new tools at the end"
+        }
+        Kind::ToolsDescription => "keep the description fixed and say what changes in the newest message",
+        Kind::SystemNonce => {
+            "switch the line that holds it off (an attribution line, for example), or send it without that text"
+        }
+        Kind::SystemClock => "put the clock behind the last cache marker",
+        Kind::SystemEnv => {
+            "take it once, keep it with the session and send the same text each time; newer state belongs in the newest message"
+        }
+        Kind::SystemIdentity => "if they are meant to be one agent, open with the same sentence everywhere",
+        Kind::InsertedMid => "put the new message behind the last one",
+        Kind::ToolResultCleared => {
+            "clear all in one go, and only when the cache has expired or the conversation is summarised anyway"
+        }
+        Kind::KeyRotated => {
+            "send the same prompt cache key for the whole conversation (it is not the API key)"
+        }
+        Kind::Lookback => {
+            "set a second cache marker, in front of the last one by no more blocks than the cache looks back"
+        }
+        _ => return None,
+    })
 }
 
 fn overruled(finding: &Finding) -> Option<String> {
@@ -176,8 +221,13 @@ fn print_cost(found: &Found) {
         return;
     };
     let count = if found.finding.exact { "" } else { "about " };
-    let cost = found
-        .usd
-        .map_or_else(|| "price unknown".to_owned(), |usd| format!("{usd:.4} more than reading them"));
+    let cost = found.usd.map_or_else(
+        || "no price of this model is known".to_owned(),
+        |usd| format!("{usd:.4} more than reading them from the cache"),
+    );
     say!("  cost: {count}{} input tokens paid for again ({cost})", grouped(tokens.0));
 }
+
+/// What is said where a repair cannot be named.
+const FROM_USAGE_ALONE: &str =
+    "usage alone does not say more: explain the request bodies to see what changes behind that point";
