@@ -3,15 +3,16 @@
 //! The corpus is a 1 MB agent conversation in ~1 KB blocks of source code, which is dense in escapes. Each row
 //! is the best of 30 runs on one core. Run with `cargo run --release -p antefix-prefix --example digest_speed`.
 //!
-//! `digest_speed WORK N` does `digest` (scan and both digests) or `compare` (with the kept parent, both scanned
-//! before) N times and reads no clock, for use under callgrind.
+//! `digest_speed WORK N` does `digest` (scan and both digests), `stored` (the same, and the first changed position by
+//! the parent's stored digests) or `compare` (with the kept parent, both scanned before) N times and reads no clock,
+//! for use under callgrind.
 
 #![expect(clippy::expect_used, reason = "the corpus is made here")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use antefix_prefix::{Chain, difference, first_difference, positions};
+use antefix_prefix::{Chain, difference, first_changed_position, first_difference, positions};
 use antefix_wire::anthropic::Request;
 use antefix_wire::json::{Body, write_string};
 
@@ -34,11 +35,17 @@ fn repeat(work: &str, count: usize) {
     let bytes = conversation(1 << 20, Spelling::Plain);
     let parsed = parse(bytes.clone());
     let later = longer(&bytes);
+    let chain = Chain::of(&positions(&view(&later)));
     for _ in 0..count {
         match work {
             "digest" => {
                 let body = parse(bytes.clone());
                 black_box(positions(&view(&body)));
+            }
+            "stored" => {
+                let body = parse(bytes.clone());
+                let found = positions(&view(&body));
+                black_box(first_changed_position(&chain, &found));
             }
             _ => drop(black_box(first_difference(&parsed, &later))),
         }

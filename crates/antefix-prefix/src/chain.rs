@@ -69,6 +69,12 @@ impl Chain {
         chain
     }
 
+    /// The chain that was stored as its [`links`](Self::links) and its [`head_len`](Self::head_len).
+    pub fn from_links(links: Vec<Link>, head: usize) -> Self {
+        let head = head.min(links.len());
+        Self { links, head }
+    }
+
     /// Appends one position.
     pub fn push(&mut self, position: &Position) {
         let before = self.last();

@@ -10,7 +10,7 @@
 //! | Which lane does a request belong to? | [`pair`] |
 //! | Does extending our bytes extend the provider's prompt? | [`effective()`], with the source of each limit |
 //! | Where do the markers go? | [`plan()`] |
-//! | Where do two requests part? | [`first_difference`] |
+//! | Where do two requests part? | [`first_difference`]; [`first_changed_position`] where only digests of the first were kept |
 //! | Does an agent's next request extend the one before, in a test of that agent? | [`assert_extends!`] |
 //!
 //! ```
@@ -45,6 +45,7 @@
 //! ```
 
 mod chain;
+mod changed_position;
 mod difference;
 mod digest;
 mod effective;
@@ -57,6 +58,7 @@ mod tree;
 pub mod verdict;
 
 pub use chain::{Chain, Link, View};
+pub use changed_position::{ChangedPosition, first_changed_position};
 pub use difference::{Change, Class, Difference, Side, difference, first_difference};
 pub use digest::Digest;
 pub use effective::{Cause, Certainty, Effective, Interval, Limit, effective, effective_after};
