@@ -36,6 +36,7 @@ budget() { # NAME BUDGET COMMAND…
 
 budget "scan a 1 MB body" 10400000 "$target/release/examples/scan_speed"
 budget "scan and digest a 1 MB body, both digests" 32500000 "$target/release/examples/digest_speed" digest
+budget "place the change of a 1 MB body by stored digests" 33900000 "$target/release/examples/digest_speed" stored
 budget "compare a 1 MB body with its kept parent" 7900000 "$target/release/examples/digest_speed" compare
 budget "judge a 1 MB body that extends its parent" 5500000 "$target/release/examples/verdict_speed" extends
 budget "judge a 1 MB body changed near its front" 6100000 "$target/release/examples/verdict_speed" changed
