@@ -137,6 +137,23 @@ pub const BREAKS: &[Row] = &[
     ),
     (
         &CLAUDE_OLD,
+        "resumed, and the instructions were edited",
+        &[],
+        &[Change("Use metres.", "Use metres, always."), Move(SKILLS, NEWEST)],
+        &[
+            (Kind::BlockMigrated, "/messages/0/content/0/text", Agent),
+            (Kind::Rewritten, "/messages/0/content/0/text", Agent),
+        ],
+    ),
+    (
+        &PI_OLD,
+        "the rules name another number",
+        &[Change("You mend boats.", "You mend 3 boats at most.")],
+        &[Change("You mend boats.", "You mend 4 boats at most.")],
+        &[(Kind::SystemChanged, "/system/0/text", Agent)],
+    ),
+    (
+        &CLAUDE_OLD,
         "midnight in a message of the start",
         &[],
         &[Change("2031-03-04", "2031-03-05")],
