@@ -331,6 +331,19 @@ fn members_of_a_call_that_are_not_known_go_back() {
     );
 }
 
+/// A server that named a call's type `text` had it taken for a text when it was sent back. Found by the fuzzer.
+#[test]
+fn a_call_is_a_call_whatever_its_type_is_named() {
+    let chunk = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","type":"text","text":"x","function":{"name":"ls"}}]},"finish_reason":"stop"}]}"#;
+    let message = take(&[chunk]);
+    let call = r#"{"id":"c","type":"function","function":{"name":"ls","arguments":"{}"},"text":"x"}"#;
+    assert_eq!(blocks(&message), [(BlockKind::ToolUse, call)]);
+    assert_eq!(
+        sent_back(&message, |_| true),
+        format!(r#"{{"role":"assistant","content":"","tool_calls":[{call}]}}"#)
+    );
+}
+
 #[test]
 fn the_call_of_functions_becomes_a_call_without_id() {
     let message = one_choice(

@@ -35,8 +35,8 @@ impl OpenCall {
         let mut piece = String::new();
         for (key, value) in entry.members().filter(|(_, value)| !value.is_null()) {
             match key.str().as_deref().unwrap_or_default() {
-                "index" => {}
-                "type" if value.is_str("function") || value.is_str("") => {}
+                // A call is written as that of a function, whatever the server names it.
+                "index" | "type" => {}
                 // Some servers make up another id with each piece; the first one counts.
                 "id" => {
                     let id = plain(value).filter(|id| !id.is_empty());
