@@ -101,8 +101,8 @@ pub struct RunArgs {
     /// which starts without any cache), or a server of Chat Completions: `compatible`, `llamacpp`, `ollama`,
     /// `lm-studio`, `vllm`, `sglang`, `openrouter`, `deepseek`, `github-models`, `workers-ai`, or one of your own
     /// (docs/providers.md)
-    #[arg(long, value_name = "NAME", default_value = "anthropic", value_parser = parse_provider)]
-    pub provider: Provider,
+    #[arg(long, value_name = "NAME", value_parser = parse_provider)]
+    pub provider: Option<Provider>,
     /// The provider's address, in place of ANTHROPIC_BASE_URL or of what the preset says; for Chat Completions it ends
     /// in the API's version
     #[arg(long, value_name = "URL")]

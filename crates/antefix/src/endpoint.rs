@@ -51,9 +51,9 @@ impl Endpoint {
         settings: &Settings,
     ) -> Result<Self, Failure> {
         match &args.provider {
-            Provider::Sim => Self::simulator().await,
-            Provider::Anthropic => Self::anthropic(args, environment, settings),
-            Provider::Preset(name) => Self::preset(name, args, settings),
+            Some(Provider::Sim) => Self::simulator().await,
+            Some(Provider::Anthropic) | None => Self::anthropic(args, environment, settings),
+            Some(Provider::Preset(name)) => Self::preset(name, args, settings),
         }
     }
 

@@ -61,6 +61,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         // What did not hold before may hold now.
         holding = Holding::read(&here, environment, &Flags::of(args))?;
     }
+    let continued = continued(args, &sessions, &here)?;
     // All that may be refused is looked at before a session is made.
     let mut endpoint = Endpoint::find(args, environment, &holding).await?;
     notices.extend(endpoint.notice.clone());
@@ -78,7 +79,10 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         provider.replay(Replay::open(path).map_err(|error| Failure::usage(&error))?);
         notices.push(REPLAYED.to_owned());
     }
-    let opened = open(args, &sessions, &here)?;
+    let opened = match continued {
+        Some(opened) => opened,
+        None => open(args, &sessions, &here)?,
+    };
     for (name, value) in endpoint.stick_to(opened.conversation.header()) {
         provider.add_header(name, value);
     }
@@ -136,6 +140,34 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         agent.rewind(turn)?;
     }
     Ok(Setup { agent, notices, simulator: endpoint.simulator, settings: holding, watch, jobs })
+}
+
+/// The session that goes on, if one does and it is no copy; refused where it would go on with another provider than
+/// before and nobody asked for that.
+fn continued(
+    args: &RunArgs,
+    sessions: &Sessions,
+    cwd: &Path,
+) -> Result<Option<transcript::OpenSession>, Failure> {
+    if args.fork || !args.continue_last && args.resume.is_none() {
+        return Ok(None);
+    }
+    let opened = open(args, sessions, cwd)?;
+    stays(args, &opened.conversation)?;
+    Ok(Some(opened))
+}
+
+/// Without `--provider` a session goes on in its own dialect or not at all: what was said to one provider is not sent
+/// to another by mistake.
+fn stays(args: &RunArgs, conversation: &Conversation) -> Result<(), Failure> {
+    let other = conversation.lane().map(Lane::spec).filter(|lane| lane.dialect != Dialect::default());
+    match (other, &args.provider) {
+        (Some(lane), None) => {
+            Err(Failure::usage(format!("this session speaks Chat Completions with `{}`", lane.model))
+                .hint("name the server as before (`--provider NAME`, with `--base-url URL` if need be), or take it to the Messages API with `--provider anthropic`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::OpenSession, Failure> {
@@ -218,9 +250,22 @@ fn registry(
         registry.register(Arc::new(web_fetch(private_hosts)));
     }
     let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
+    are_known(allow.iter().flatten().chain(&tools(&args.deny)))?;
     let allow = if takes_tools { allow } else { Some(Vec::new()) };
     registry.select(allow.as_deref(), &tools(&args.deny));
     Ok(registry)
+}
+
+/// A misspelt tool would be offered, or not refused, without a word.
+fn are_known<'a>(mut names: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+    let mut all = Registry::builtin();
+    all.register(Arc::new(web_fetch(Vec::new())));
+    let known: Vec<&str> = all.names().collect();
+    match names.find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(Failure::usage(format!("there is no tool `{name}`"))
+            .hint(format!("the tools are {}", known.join(", ")))),
+        None => Ok(()),
+    }
 }
 
 fn head(

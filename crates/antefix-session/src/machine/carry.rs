@@ -51,7 +51,7 @@ impl Session {
         };
         let prices = price(lane.platform, &lane.model, date(now), Modifiers::default(), tokens);
         let price = match prices {
-            Some(prices) => format!("about ${:.4}", cost(&prices, &counts)),
+            Some(prices) => format!("about {:.4}", cost(&prices, &counts)),
             None => "no price is known".to_owned(),
         };
         let mut text = format!(

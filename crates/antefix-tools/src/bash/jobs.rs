@@ -45,8 +45,9 @@ impl Jobs {
         Self { started: Mutex::new(Started { count, here: BTreeMap::new() }) }
     }
 
-    /// Leaves all jobs running when this is dropped; gives their numbers and process groups.
-    pub fn leave(&self) -> Vec<(u64, i32)> {
+    /// Leaves all jobs running when this is dropped; gives their numbers and, as far as they have told it by now, their
+    /// process groups.
+    pub fn leave(&self) -> Vec<(u64, Option<i32>)> {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let leave = |(number, job): (&u64, &Arc<Mutex<Job>>)| {
             let mut job = job.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +55,7 @@ impl Jobs {
                 return None;
             }
             job.kept.stay();
-            Some((*number, job.kept.group()?))
+            Some((*number, job.kept.group()))
         };
         started.here.iter().filter_map(leave).collect()
     }

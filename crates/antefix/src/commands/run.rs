@@ -62,7 +62,12 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     reporter.end(&session_id, &end, &spent);
     if args.keep_jobs {
         for (number, group) in jobs.leave() {
-            tell!("job {number} goes on; `kill -- -{group}` ends it");
+            match group {
+                Some(group) => tell!("job {number} goes on; `kill -- -{group}` ends it"),
+                None => {
+                    tell!("job {number} goes on; it has only just begun, so its process group is not known")
+                }
+            }
         }
     }
     if let Some(simulator) = simulator {

@@ -90,8 +90,12 @@ fn a_session_goes_on_in_the_other_dialect() {
     for part in [r#""role":"tool","tool_call_id":"#, "Seen: a few lines.", "And there?", "Look at a.txt"] {
         assert!(body.contains(part), "`{part}` is not in {body}");
     }
-    let back = messages.go_on("And back?").args(["--model", "claude-opus-5-5"]).ends().code(0);
-    back.stderr("the conversation goes on in the dialect anthropic").stderr("(about $");
+    // What was said to one provider does not go to another because a flag was forgotten.
+    let forgotten = messages.go_on("And back?").without("ANTHROPIC_API_KEY").ends().code(2);
+    forgotten.stderr("this session speaks Chat Completions with `sim-model`");
+    let back = ["--provider", "anthropic", "--model", "claude-opus-5-5"];
+    let back = messages.go_on("And back?").args(back).ends().code(0);
+    back.stderr("the conversation goes on in the dialect anthropic").stderr("(about $0.");
     messages.go_on("On").ends().code(0);
     messages.is_intact();
     assert_eq!(messages.sent().len(), 4, "two requests of the first turn, and two after the way back");

@@ -58,6 +58,8 @@ fn what_only_looks_runs_and_rules_decide_the_rest() {
         .code(0)
         .stderr("the mode is read-only");
     asks(&case, "Make").args(["--deny", "bash(("]).ends().code(2).stderr("flag --deny");
+    asks(&case, "Make").args(["--deny", "bsh"]).ends().code(2).stderr("there is no tool `bsh`");
+    asks(&case, "Make").args(["--allow", "read,nosuch"]).ends().code(2).stderr("there is no tool `nosuch`");
 }
 
 #[test]
