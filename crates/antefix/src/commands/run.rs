@@ -62,11 +62,11 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     reporter.end(&session_id, &end, &spent);
     if args.keep_jobs {
         for (number, group) in jobs.leave() {
-            match group {
-                Some(group) => tell!("job {number} goes on; `kill -- -{group}` ends it"),
-                None => {
-                    tell!("job {number} goes on; it has only just begun, so its process group is not known")
-                }
+            let end = group.map_or_else(
+                || "it has only just begun, so its process group is not known".to_owned(),
+                |group| format!("`kill -- -{group}` ends it"),
+            );
+            tell!("job {number} goes on; {end}");
             }
         }
     }
