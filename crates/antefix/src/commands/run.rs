@@ -67,7 +67,6 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
                 |group| format!("`kill -- -{group}` ends it"),
             );
             tell!("job {number} goes on; {end}");
-            }
         }
     }
     if let Some(simulator) = simulator {
