@@ -79,6 +79,9 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         provider.replay(Replay::open(path).map_err(|error| Failure::usage(&error))?);
         notices.push(REPLAYED.to_owned());
     }
+    if continued.is_none() && !args.fork {
+        endpoint.model(args, &holding)?;
+    }
     let opened = match continued {
         Some(opened) => opened,
         None => open(args, &sessions, &here)?,

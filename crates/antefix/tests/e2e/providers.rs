@@ -164,6 +164,9 @@ fn faults_are_told_and_leave_the_session_whole() {
 fn a_wrong_key_and_a_wrong_model() {
     let server = Server::new(ChatConfig::openai_legacy(), "rule\n  on said Look\n  text Hello.\n");
     let run = |prompt: &str| server.run("compatible", prompt).args(["--api-key-env", "MY_KEY"]);
+    let unnamed = server.ask("compatible", "Look.").arg("--base-url").arg(server.base_url());
+    unnamed.ends().code(2).stderr("the server's model is not named");
+    server.case.antefix(["sessions"]).ends().lacks("1970");
     run("Look.").ends().code(2).stderr("the environment has no `MY_KEY`");
     let end = run("Look.").env("MY_KEY", "invalid-key").ends().code(1);
     end.stderr("401").stderr("check the key").lacks("invalid-key");
