@@ -60,6 +60,8 @@ pub struct Conversation {
     path: Vec<usize>,
     /// Segments of head and path, for the planner.
     segments: Vec<Segment>,
+    /// Last messages of what was carried over, oldest first, as indices into `messages`.
+    carried: Vec<usize>,
     /// Digests of head and path.
     chain: Chain,
     composer: Composer,
@@ -117,6 +119,7 @@ impl Conversation {
             permissions: Vec::new(),
             turns: BTreeMap::new(),
             path: Vec::new(),
+            carried: Vec::new(),
             segments: Vec::new(),
             chain: Chain::new(),
             composer: Composer::default(),
@@ -156,7 +159,8 @@ impl Conversation {
     }
 
     /// The messages that are still to be carried over into the open lane's dialect, oldest first; `None` if the
-    /// conversation is in it.
+    /// conversation is in it. A turn that was carried over before is given as it was said first, so that nothing is lost
+    /// on a way there and back.
     pub(crate) fn uncarried(&self) -> Option<Vec<&Message>> {
         let mark = self.mark();
         let is_other = |message: &Message| message.dialect() != self.dialect();
@@ -164,7 +168,30 @@ impl Conversation {
             Some(carry) => carry.source,
             None => mark.message.filter(|&last| self.messages.get(last).is_some_and(is_other)),
         };
-        Some(self.path_to(source?).into_iter().filter_map(|index| self.messages.get(index)).collect())
+        let first_said = self.first_said();
+        let turn_of = |index: &usize| self.messages.get(*index).map_or(0, Message::turn);
+        let path = self.path_to(source?);
+        let turns = path.chunk_by(|one, other| turn_of(one) == turn_of(other));
+        let indices = turns.flat_map(|turn| {
+            let said = turn.first().and_then(|first| first_said.get(&turn_of(first)));
+            said.map_or(turn, Vec::as_slice)
+        });
+        Some(indices.filter_map(|&index| self.messages.get(index)).collect())
+    }
+
+    /// The messages of each turn that was carried over, as they were said; no two turns have one number.
+    fn first_said(&self) -> BTreeMap<u64, Vec<usize>> {
+        let mut all = BTreeMap::new();
+        for &last in &self.carried {
+            let mut turns: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+            for index in self.path_to(last) {
+                turns.entry(self.messages.get(index).map_or(0, Message::turn)).or_default().push(index);
+            }
+            for (turn, said) in turns {
+                all.entry(turn).or_insert(said);
+            }
+        }
+        all
     }
 
     /// Whether all that was said is in the open lane's dialect; if not, the next prompt sees to it.

@@ -73,8 +73,10 @@ pub fn spend(attempt: &Attempt, platform: Platform, model: &str) -> Spend {
     let usage = body.map(|body| Usage::read(body.root()));
     let reported = usage.as_ref().and_then(|usage| reported(usage.reported_cost.as_ref()?));
     let (counts, estimated) = match (usage, outcome.reply_bytes) {
-        (Some(usage), _) => (counts(&usage), 0),
-        (None, Some(reply)) => (estimate(attempt.attempt.bytes, reply), 1),
+        (Some(usage), _) if usage.says_tokens() => (counts(&usage), 0),
+        // Told, but not as numbers of tokens: what cannot be read is not free.
+        (_, Some(reply)) => (estimate(attempt.attempt.bytes, reply), 1),
+        (Some(usage), None) => (counts(&usage), 0),
         (None, None) => return Spend { unreported: 1, ..Spend::default() },
     };
     let spend = Spend { counts, estimated, ..Spend::default() };

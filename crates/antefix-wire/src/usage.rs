@@ -46,6 +46,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Whether it says how many tokens were read or written at all, as whole numbers.
+    pub fn says_tokens(&self) -> bool {
+        self.input.is_some() || self.output.is_some()
+    }
+
     /// Reads a usage object of either API, which the names of its members tell; an empty usage for anything else.
     ///
     /// The counts of Chat Completions include the cached ones; here `input` is always what is left without them.

@@ -1,13 +1,13 @@
 //! The ledger of the user's own sessions: written as requests end, and caught up with the transcripts, which are the
 //! truth, before anything is read from it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use antefix_ledger::{
     Account, Convention, Estimated, Number, Posting, Purpose, Relation, Row, Sampling, Standing, modifiers,
     samplings, standing,
 };
-use antefix_ledger_file::{LedgerFile, Progress, Read};
+use antefix_ledger_file::{LedgerFile, LedgerFileError, Progress, Read};
 use antefix_models::{Counts, Modifiers, Platform, PriceBook, Prices, Tokens, rules};
 use antefix_prefix::Marker;
 use antefix_prefix::verdict::{Millis, Observation, Prompt};
@@ -18,6 +18,7 @@ use antefix_session::event::{RequestReport, SessionEvent};
 use antefix_session::record::{AttemptRecord, Entry, Header, OutcomeRecord, Planned, Record, RecordId};
 use antefix_session::spend;
 use antefix_wire::json::Body;
+use antefix_wire::usage::Usage;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -41,10 +42,7 @@ impl Ledger {
         let folder = environment.state.clone().unwrap_or_default();
         std::fs::create_dir_all(&folder)
             .map_err(|error| Failure::failed(format!("cannot make `{}`: {error}", folder.display())))?;
-        let file = LedgerFile::open(&folder.join(FILE)).map_err(|error| {
-            Failure::failed(format!("`{}`: {error}", folder.join(FILE).display()))
-                .hint("the ledger can be deleted: it is made anew from the transcripts")
-        })?;
+        let file = LedgerFile::open(&folder.join(FILE)).map_err(|error| unusable(&folder, &error))?;
         Ok(Self { file, sessions, folder })
     }
 
@@ -64,7 +62,7 @@ impl Ledger {
 
     /// Takes in one session; the inner error says why its transcript cannot be read.
     fn catch_up_with(&mut self, id: &SessionId) -> Result<Result<(), String>, Failure> {
-        let known = self.file.progress(id.as_str())?;
+        let known = self.file.progress(id.as_str()).map_err(|error| unusable(&self.folder, &error))?;
         let is_current =
             |bytes: u64| known.is_some_and(|known| known.bytes == bytes && known.judged_by == RULES);
         if self.length(id).is_some_and(is_current) {
@@ -84,17 +82,35 @@ impl Ledger {
         };
         let progress =
             Progress { lines: entries.len() as u64 + 1, bytes: transcript.len() as u64, judged_by: RULES };
-        self.file.replace_session(id.as_str(), &postings, progress)?;
+        let replaced = self.file.replace_session(id.as_str(), &postings, progress);
+        replaced.map_err(|error| unusable(&self.folder, &error))?;
         Ok(Ok(()))
     }
 
-    /// Forgets all and reads every transcript anew.
+    /// Forgets all and reads every transcript anew; a file that is damaged is made anew as well. Gives the ledger and
+    /// the notes of [`catch_up`](Self::catch_up).
     ///
     /// # Errors
-    /// As for [`catch_up`](Self::catch_up).
-    pub fn rebuild(&mut self) -> Result<Vec<String>, Failure> {
-        self.file.clear()?;
-        self.catch_up()
+    /// As for [`open`](Self::open) and [`catch_up`](Self::catch_up).
+    pub fn rebuilt(environment: &Environment) -> Result<(Self, Vec<String>), Failure> {
+        let emptied = Self::open(environment).and_then(|mut ledger| {
+            ledger.file.clear().map_err(|error| unusable(&ledger.folder, &error))?;
+            let notes = ledger.catch_up()?;
+            Ok((ledger, notes))
+        });
+        if emptied.is_ok() {
+            return emptied;
+        }
+        let folder = environment.state.clone().unwrap_or_default();
+        for end in ["", "-wal", "-shm"] {
+            match std::fs::remove_file(folder.join(format!("{FILE}{end}"))) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return emptied,
+                _ => {}
+            }
+        }
+        let mut ledger = Self::open(environment)?;
+        let notes = ledger.catch_up()?;
+        Ok((ledger, notes))
     }
 
     /// Rows in order of time.
@@ -102,7 +118,7 @@ impl Ledger {
     /// # Errors
     /// If a row cannot be read.
     pub fn postings(&mut self, read: Read<'_>) -> Result<Vec<Posting>, Failure> {
-        Ok(self.file.postings(read)?)
+        self.file.postings(read).map_err(|error| unusable(&self.folder, &error))
     }
 
     /// Length of a session's transcript as docs/formats/store.md places it; `None` if it cannot be told.
@@ -110,6 +126,11 @@ impl Ledger {
         let path = self.folder.join("sessions").join(id.as_str()).join("transcript.jsonl");
         std::fs::metadata(path).ok().map(|metadata| metadata.len())
     }
+}
+
+fn unusable(folder: &Path, error: &LedgerFileError) -> Failure {
+    Failure::failed(format!("`{}`: {error}", folder.join(FILE).display()))
+        .hint("`antefix ledger rebuild` makes it anew from the transcripts")
 }
 
 /// The account of one message of a session, its transcript taken in first.
@@ -276,7 +297,9 @@ impl Reader {
         let usage = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
         let used = usage.as_ref().map(|usage| samplings(usage.root(), Convention::detect(usage.root())));
         let terms = usage.as_ref().map(|usage| modifiers(usage.root())).unwrap_or_default();
-        sent.row = match used.as_ref().and_then(|used| used.first()) {
+        // Told, but not as numbers of tokens: what cannot be read is not free.
+        let is_told = usage.as_ref().is_some_and(|usage| Usage::read(usage.root()).says_tokens());
+        sent.row = match used.as_ref().and_then(|used| used.first()).filter(|_| is_told) {
             Some(first) => Some(reported(first, outcome)),
             None => outcome.reply_bytes.map(|reply| estimated(spend::estimate(sent.body.len, reply))),
         };

@@ -66,6 +66,11 @@ impl Chosen {
         })
     }
 
+    /// The server's address as it was written, variables not filled in.
+    pub fn written_url(&self) -> Option<&str> {
+        self.flags.base_url.as_deref().or(self.preset.base_url.as_deref())
+    }
+
     /// The variable that the key is read from.
     pub fn key_variable(&self) -> Option<&str> {
         self.flags.api_key_env.as_deref().or(self.preset.key_env.as_deref())

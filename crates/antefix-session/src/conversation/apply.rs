@@ -83,6 +83,7 @@ impl Conversation {
                 let (source, turn) =
                     mark.carry.map_or((mark.message, mark.turn), |carry| (carry.source, carry.turn));
                 let carry = (*messages > 0).then_some(Carry { source, turn, left: *messages });
+                self.carried.extend(source);
                 mark = Mark { message: None, pending: None, carry, ..mark };
             }
         }

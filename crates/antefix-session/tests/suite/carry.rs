@@ -112,6 +112,40 @@ fn it_goes_there_and_back() {
     }
 }
 
+/// An error came back as a success, and an image as a note, from a way there and back: each translation was made from
+/// the one before. What was said in a dialect is said in it again as it was, thinking excepted.
+#[test]
+fn what_was_said_comes_back_as_it_was() {
+    for dialect in Dialect::ALL {
+        let other = Dialect::ALL.into_iter().find(|other| *other != dialect).unwrap();
+        let mut stage = conversation(dialect);
+        stage.prompt("On.");
+        stage.end(End::Done);
+        let by_the_user = |stage: &Stage| -> Vec<String> {
+            let path = stage.session.conversation().path();
+            let fragments =
+                path.filter(|message| message.turn() <= 3).map(|message| text(message.fragment()));
+            fragments.filter(|fragment| !fragment.starts_with(r#"{"role":"assistant""#)).collect()
+        };
+        let said = by_the_user(&stage);
+        assert!(said.iter().any(|fragment| fragment.contains("two")), "{said:?}");
+        for next in [other, dialect, other, dialect] {
+            stage.switch(next);
+            stage.prompt("And on.");
+            stage.end(End::Done);
+        }
+        let back = by_the_user(&stage);
+        match dialect {
+            Dialect::Anthropic => {
+                assert_eq!(back, said);
+                assert_eq!(said.iter().filter(|fragment| fragment.contains(r#""is_error":true"#)).count(), 2);
+            }
+            // Results stand one by one in this dialect once they were carried over.
+            Dialect::OpenAiChat => assert_eq!(back.join(","), said.join(",")),
+        }
+    }
+}
+
 /// The process dies behind any record of it: the next one sends the very same body.
 #[test]
 fn a_process_that_dies_in_the_midst_changes_nothing() {

@@ -17,10 +17,13 @@ use crate::stream_json::{Object, SCHEMA_VERSION, quoted};
 
 /// `antefix ledger`
 pub fn ledger(args: &LedgerArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    let mut ledger = Ledger::open(environment)?;
-    let notes = match args.action {
-        LedgerAction::Rebuild => ledger.rebuild()?,
-        LedgerAction::Export { .. } => ledger.catch_up()?,
+    let (mut ledger, notes) = match args.action {
+        LedgerAction::Rebuild => Ledger::rebuilt(environment)?,
+        LedgerAction::Export { .. } => {
+            let mut ledger = Ledger::open(environment)?;
+            let notes = ledger.catch_up()?;
+            (ledger, notes)
+        }
     };
     for note in &notes {
         tell!("note: {}", harmless(note));

@@ -62,6 +62,14 @@ fn the_bill_is_of_each_request_once_and_the_ledger_can_be_made_anew() {
         let _ = fs::remove_file(case.state().join("antefix").join(name));
     }
     assert_eq!(export(&case), rows, "made anew");
+    fs::write(
+        case.state().join("antefix/ledger.sqlite"),
+        "garbage of more than one hundred bytes ".repeat(9),
+    )
+    .unwrap();
+    case.antefix(["bill"]).ends().code(1).stderr("ledger.sqlite").stderr("antefix ledger rebuild");
+    case.antefix(["ledger", "rebuild"]).ends().code(0).stdout("4 rows of 2 sessions");
+    assert_eq!(export(&case), rows, "mended");
 }
 
 /// Rows are there when the request has ended, whatever becomes of the transcript.

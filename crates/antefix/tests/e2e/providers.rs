@@ -240,6 +240,15 @@ fn a_project_names_a_server_before_its_folder_is_trusted() {
     run().arg("--trust").ends().code(0).stdout("Hello.");
 }
 
+/// What people paste into reports holds no password and no variable's value.
+#[test]
+fn doctor_shows_no_secret_of_an_address() {
+    let case = Case::new("");
+    let doctor = |url: &str| case.antefix(["doctor", "--provider", "compatible", "--base-url", url]);
+    let end = doctor("http://user:hunter2pass@127.0.0.1:9/v1").ends().code(1);
+    end.stdout("must not hold a user or password").lacks("hunter2pass");
+}
+
 #[test]
 fn doctor_asks_a_server_what_it_is() {
     let server = Server::new(ChatConfig { context: 4_096, ..ChatConfig::llamacpp() }, "");

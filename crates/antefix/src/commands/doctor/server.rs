@@ -26,7 +26,7 @@ pub fn checks(name: &str, args: &DoctorArgs, environment: &Environment) -> Resul
     let flags = Flags { base_url: args.base_url.clone(), api_key_env: args.api_key_env.clone() };
     let chosen = Chosen::named(name, flags, &settings)?;
     let base_url = chosen.base_url();
-    let mut checks = vec![preset(&chosen.preset), address(&base_url), key(&chosen)];
+    let mut checks = vec![preset(&chosen.preset), address(&chosen, &base_url), key(&chosen)];
     let answer = match (&base_url, chosen.credential()) {
         (Ok(url), Ok(credential)) => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -74,11 +74,20 @@ fn preset(preset: &Preset) -> Check {
     check("preset", true, format!("{}: {}{retired}{stated}", preset.name, preset.about))
 }
 
-fn address(base_url: &Result<String, Failure>) -> Check {
+/// The address as it was written: a user, a password, or what a variable holds is not shown.
+fn address(chosen: &Chosen, base_url: &Result<String, Failure>) -> Check {
     match base_url {
-        Ok(url) => check("address", true, url),
+        Ok(url) if holds_user(url) => {
+            check("address", false, "the base URL must not hold a user or password")
+        }
+        Ok(url) => check("address", true, chosen.written_url().unwrap_or(url)),
         Err(failure) => check("address", false, failure.text()),
     }
+}
+
+fn holds_user(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
 }
 
 fn key(chosen: &Chosen) -> Check {
