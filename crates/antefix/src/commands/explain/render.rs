@@ -222,7 +222,7 @@ fn print_cost(found: &Found) {
     };
     let count = if found.finding.exact { "" } else { "about " };
     let cost = found.usd.map_or_else(
-        || "no price of this model is known".to_owned(),
+        || "no price: what was billed, or the price of the model, is not known".to_owned(),
         |usd| format!("{usd:.4} more than reading them from the cache"),
     );
     say!("  cost: {count}{} input tokens paid for again ({cost})", grouped(tokens.0));
