@@ -48,6 +48,9 @@ done
 project=$out/project
 mkdir -p "$project/notes"
 for line in 1 2 3 4 5 6; do echo "tide $line comes to the harbour at $line o'clock"; done >"$project/notes/tides.txt"
+# A prompt as long as real ones: time for a token grows with what stands in front of it.
+for line in $(seq 1 60); do echo "Rule $line: write down what the harbour keeps in shed $line before you speak of it."; done \
+    >"$project/AGENTS.md"
 printf '%s\n' "the red boat" "the blue boat" "the old boat of the harbour" >"$project/notes/boats.txt"
 export HOME=$out/home XDG_STATE_HOME=$out/state XDG_CONFIG_HOME=$out/config
 mkdir -p "$HOME"
