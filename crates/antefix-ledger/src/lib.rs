@@ -33,12 +33,14 @@
 mod account;
 mod cost;
 mod dedupe;
+mod layout;
 mod row;
 mod standing;
 
 pub use account::{Account, Posting, Ratio, Share, Steady};
 pub use cost::{Comparison, rewritten_counts, waste};
 pub use dedupe::{Dedupe, Entry, are_running_totals, dedupe, differences};
+pub use layout::{lay_out, measure};
 pub use row::{
     Convention, Estimated, Exactness, Number, Purpose, Row, Sampling, Totals, modifiers, samplings,
 };

@@ -125,6 +125,16 @@ impl Counts {
     }
 }
 
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.uncached += other.uncached;
+        self.read += other.read;
+        self.write_5m += other.write_5m;
+        self.write_1h += other.write_1h;
+        self.output += other.output;
+    }
+}
+
 /// A cost by billing category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown {

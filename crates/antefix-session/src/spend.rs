@@ -30,12 +30,7 @@ impl Spend {
 
     /// Adds another.
     pub fn add(&mut self, other: &Self) {
-        let (mine, its) = (&mut self.counts, &other.counts);
-        mine.uncached += its.uncached;
-        mine.read += its.read;
-        mine.write_5m += its.write_5m;
-        mine.write_1h += its.write_1h;
-        mine.output += its.output;
+        self.counts += other.counts;
         self.cost += other.cost;
         self.unpriced = self.unpriced.saturating_add(other.unpriced);
         self.unreported = self.unreported.saturating_add(other.unreported);

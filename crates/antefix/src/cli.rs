@@ -10,8 +10,8 @@ use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use money::{
-    BillArgs, BillBy, CheckArgs, ExportFormat, LedgerAction, LedgerArgs, PricesArgs, SelftestArgs, Share,
-    What, WhatifArgs,
+    BillArgs, BillBy, CheckArgs, ExportFormat, GrowthArgs, LedgerAction, LedgerArgs, PricesArgs,
+    SelftestArgs, Share, What, WhatifArgs,
 };
 pub use sim::{ChatKnobs, ClockArg, OnOff, SimArgs};
 
@@ -46,6 +46,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Say what your sessions cost, what they could have cost, and what the difference went to
     Bill(BillArgs),
+    /// Say what fills the history of a session, and what it cost to send it again with each request
+    Growth(GrowthArgs),
     /// Say what a session would have cost under other conditions, by the simulator
     Whatif(WhatifArgs),
     /// Hand out the ledger behind the bill, or make it anew from the transcripts

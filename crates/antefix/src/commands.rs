@@ -6,6 +6,7 @@ pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod explain;
+pub mod growth;
 pub mod ledger;
 pub mod plan;
 pub mod prices;

@@ -61,7 +61,10 @@ impl Ledger {
     }
 
     /// Takes in one session; the inner error says why its transcript cannot be read.
-    fn catch_up_with(&mut self, id: &SessionId) -> Result<Result<(), String>, Failure> {
+    ///
+    /// # Errors
+    /// If the ledger cannot be written.
+    pub fn catch_up_with(&mut self, id: &SessionId) -> Result<Result<(), String>, Failure> {
         let known = self.file.progress(id.as_str()).map_err(|error| unusable(&self.folder, &error))?;
         let is_current =
             |bytes: u64| known.is_some_and(|known| known.bytes == bytes && known.judged_by == RULES);

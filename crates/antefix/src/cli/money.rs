@@ -34,6 +34,16 @@ pub struct BillArgs {
     pub json: bool,
 }
 
+/// `antefix growth`
+#[derive(Debug, Args)]
+pub struct GrowthArgs {
+    /// The session, or the first characters of its name; the last one of this folder if nothing is said
+    pub session: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `antefix whatif`
 #[derive(Debug, Args)]
 pub struct WhatifArgs {

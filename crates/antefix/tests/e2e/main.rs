@@ -13,6 +13,7 @@ mod compatible;
 mod ended;
 mod explain;
 mod forecast;
+mod growth;
 mod hostile;
 mod kills;
 mod memory;
