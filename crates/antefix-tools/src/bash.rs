@@ -1,6 +1,7 @@
 //! `bash`: runs a shell command.
 
 mod capture;
+mod exchange;
 mod group;
 mod jobs;
 mod launch;
@@ -18,9 +19,10 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::tool::built_in;
 use crate::{Access, BoxFuture, Context, Definition, Failure, Fields, Output, ProgressKind, Tool};
-use capture::Capture;
+use capture::{Capture, Take};
 use process::{Ending, Process, gone_once};
 
+pub use exchange::{Exchange, ExchangeEnd, Exchanged};
 pub use jobs::{BashKill, BashOutput, Jobs};
 pub use launch::{SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES};
 pub use state::{Shell, ShellState};
@@ -80,7 +82,9 @@ async fn run(context: &Context, input: &Body) -> Result<Output, Failure> {
         return jobs::start(context, &command);
     }
     let (process, output) = launch::launch(context, &command)?;
-    let mut running = Running::new(context, process, output);
+    let limits = &context.limits;
+    let capture = Capture::new(limits.shell_bytes, limits.spill_bytes, context.spill.clone());
+    let mut running = Running::new(context, process, output, capture);
     let end = running.until_end(timeout).await;
     Ok(running.report(end))
 }
@@ -93,19 +97,17 @@ enum End {
 }
 
 /// A command that runs, and what it has printed so far.
-struct Running<'a> {
+struct Running<'a, T> {
     context: &'a Context,
     process: Process,
     /// `None` once every writer has closed it.
     output: Option<pipe::Receiver>,
     buffer: Vec<u8>,
-    capture: Capture,
+    capture: T,
 }
 
-impl<'a> Running<'a> {
-    fn new(context: &'a Context, process: Process, output: pipe::Receiver) -> Self {
-        let limits = &context.limits;
-        let capture = Capture::new(limits.shell_bytes, limits.spill_bytes, context.spill.clone());
+impl<'a, T: Take> Running<'a, T> {
+    fn new(context: &'a Context, process: Process, output: pipe::Receiver, capture: T) -> Self {
         Self { context, process, output: Some(output), buffer: Vec::with_capacity(CHUNK_BYTES), capture }
     }
 
@@ -161,7 +163,9 @@ impl<'a> Running<'a> {
         }
         true
     }
+}
 
+impl Running<'_, Capture> {
     fn report(mut self, end: End) -> Output {
         let (mut text, mut notes) = self.capture.finish();
         let is_error = !matches!(&end, End::Itself { how: Ending::Code(0), .. });
@@ -198,7 +202,7 @@ impl<'a> Running<'a> {
 async fn take(
     output: &mut Option<pipe::Receiver>,
     buffer: &mut Vec<u8>,
-    capture: &mut Capture,
+    capture: &mut impl Take,
     context: &Context,
 ) {
     let Some(receiver) = output else {

@@ -18,6 +18,7 @@ mod executor;
 mod files;
 mod glob;
 mod grep;
+pub mod hooks;
 mod input;
 mod multi_edit;
 mod output;
@@ -39,7 +40,8 @@ mod write;
 
 pub use base64::encode as base64_encode;
 pub use bash::{
-    Bash, BashKill, BashOutput, Jobs, SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES, Shell, ShellState,
+    Bash, BashKill, BashOutput, Exchange, ExchangeEnd, Exchanged, Jobs, SECRET_NAMES, SECRET_PARTS,
+    SECRET_SUFFIXES, Shell, ShellState,
 };
 pub use cancellation::Cancellation;
 pub use context::{Context, Limits, Progress, ProgressKind};

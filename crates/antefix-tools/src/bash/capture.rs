@@ -8,6 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::memchr_iter;
 
+/// What takes in a command's output as it comes.
+pub(super) trait Take {
+    /// Takes in the next bytes.
+    fn push(&mut self, bytes: &[u8]);
+}
+
 /// What a command has printed so far, in bounded memory.
 #[derive(Debug)]
 pub(super) struct Capture {
@@ -35,26 +41,6 @@ impl Capture {
             lines: 0,
             spill: None,
         }
-    }
-
-    /// Takes in the next bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.total += bytes.len() as u64;
-        self.lines += count_lines(bytes);
-        if self.spill.is_none() && self.total > 2 * self.half as u64 {
-            self.spill = Some(self.start_spill());
-        }
-        if let Some(Ok(spill)) = &mut self.spill
-            && let Err(error) = spill.write(bytes)
-        {
-            self.spill = Some(Err(error));
-        }
-        let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
-        self.head.extend_from_slice(first);
-        // INVARIANT: what is taken off is no more than there is.
-        let rest = &rest[rest.len().saturating_sub(self.half)..];
-        self.tail.extend(rest);
-        self.tail.drain(..self.tail.len().saturating_sub(self.half));
     }
 
     /// The text to show, and remarks on it.
@@ -91,6 +77,27 @@ impl Capture {
         spill.write(&self.head)?;
         spill.write(self.tail.make_contiguous())?;
         Ok(spill)
+    }
+}
+
+impl Take for Capture {
+    fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        self.lines += count_lines(bytes);
+        if self.spill.is_none() && self.total > 2 * self.half as u64 {
+            self.spill = Some(self.start_spill());
+        }
+        if let Some(Ok(spill)) = &mut self.spill
+            && let Err(error) = spill.write(bytes)
+        {
+            self.spill = Some(Err(error));
+        }
+        let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
+        self.head.extend_from_slice(first);
+        // INVARIANT: what is taken off is no more than there is.
+        let rest = &rest[rest.len().saturating_sub(self.half)..];
+        self.tail.extend(rest);
+        self.tail.drain(..self.tail.len().saturating_sub(self.half));
     }
 }
 

@@ -44,6 +44,25 @@ pub(super) fn launch_into(context: &Context, command: &str, path: &Path, room: u
     start.kept(helper, options, File::create("/dev/null").map_err(failed)?.into())
 }
 
+/// Starts `command` unconfined with something to read, and its standard error told apart up to `room` bytes; gives it
+/// and the reading end of the pipe that it prints to.
+pub(super) fn launch_with_input(
+    context: &Context,
+    command: &str,
+    input: &[u8],
+    room: u64,
+) -> Result<(Process, pipe::Receiver), Failure> {
+    let start = Start::new(context, command)?;
+    let Some(helper) = &context.helper else {
+        return Err(Failure::new("there is no helper to hold the command"));
+    };
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let options = Options { input: Some(input.len() as u64), errors: Some(room), ..Options::default() };
+    let kept = start.kept(helper, options, writer.into())?;
+    kept.give(input).map_err(failed)?;
+    Ok((Process::Kept(kept), pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?))
+}
+
 /// A command that is about to start.
 struct Start {
     shell: OsString,

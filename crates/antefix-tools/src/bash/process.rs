@@ -90,6 +90,14 @@ impl Process {
             Self::Grouped { .. } => None,
         }
     }
+
+    /// What the command printed to its standard error, where that was to be told apart.
+    pub(super) fn take_errors(&mut self) -> Vec<u8> {
+        match self {
+            Self::Kept(kept) => kept.errors.take().unwrap_or_default(),
+            Self::Grouped { .. } => Vec::new(),
+        }
+    }
 }
 
 /// A command that a keeper holds.
@@ -100,12 +108,20 @@ pub(super) struct Kept {
     orders: PipeWriter,
     told: pipe::Receiver,
     unread: Vec<u8>,
-    /// Bytes of the state that are still to come.
-    state_length: Option<usize>,
+    /// What is told in bytes that are still to come, and how many they are.
+    coming: Option<(Told, usize)>,
     state: Option<Vec<u8>>,
+    errors: Option<Vec<u8>>,
     ending: Option<Ending>,
     group: Option<i32>,
     is_gone: bool,
+}
+
+/// What a keeper tells in bytes behind a line.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    State,
+    Errors,
 }
 
 impl Kept {
@@ -115,12 +131,18 @@ impl Kept {
             orders,
             told,
             unread: Vec::new(),
-            state_length: None,
+            coming: None,
             state: None,
+            errors: None,
             ending: None,
             group: None,
             is_gone: false,
         }
+    }
+
+    /// Hands over what the command is to read, in front of all orders; the keeper takes it in first of all.
+    pub(super) fn give(&self, input: &[u8]) -> std::io::Result<()> {
+        (&self.orders).write_all(input)
     }
 
     /// Leaves the command running when this is dropped.
@@ -194,13 +216,17 @@ impl Kept {
     fn take_in(&mut self, bytes: &[u8]) {
         self.unread.extend_from_slice(bytes);
         loop {
-            if let Some(length) = self.state_length {
+            if let Some((told, length)) = self.coming {
                 if self.unread.len() < length {
                     return;
                 }
                 let rest = self.unread.split_off(length);
-                self.state = Some(std::mem::replace(&mut self.unread, rest));
-                self.state_length = None;
+                let bytes = Some(std::mem::replace(&mut self.unread, rest));
+                match told {
+                    Told::State => self.state = bytes,
+                    Told::Errors => self.errors = bytes,
+                }
+                self.coming = None;
             }
             let Some(end) = memchr::memchr(b'\n', &self.unread) else { return };
             let line: Vec<u8> = self.unread.drain(..=end).collect();
@@ -212,12 +238,17 @@ impl Kept {
         let Some((word, number)) = line.split_once(' ') else { return };
         match (word, number.parse::<i32>()) {
             ("started", Ok(id)) => self.group = Some(id),
-            ("state", Ok(length)) => self.state_length = usize::try_from(length).ok(),
+            ("state", Ok(length)) => self.coming = coming(Told::State, length),
+            ("errors", Ok(length)) => self.coming = coming(Told::Errors, length),
             ("exited", Ok(code)) => self.ending = Some(Ending::Code(code)),
             ("killed", Ok(signal)) => self.ending = Some(Ending::Signal(signal)),
             _ => {}
         }
     }
+}
+
+fn coming(told: Told, length: i32) -> Option<(Told, usize)> {
+    Some((told, usize::try_from(length).ok()?))
 }
 
 fn ending(status: ExitStatus) -> Ending {

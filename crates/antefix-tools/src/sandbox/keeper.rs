@@ -1,9 +1,10 @@
 //! The role that starts a command and holds everything that comes of it.
 //!
 //! The keeper's standard input is a pipe whose other end its starter holds: one letter is an order, and the end of
-//! it says that the starter is gone, whatever ended it. Standard output tells what becomes of the command, one line
-//! each: `started PID`, `state LENGTH` and so many bytes behind it, `exited CODE` or `killed SIGNAL`. The keeper ends
-//! when no process is left that came of the command. Standard error is where the command prints.
+//! it says that the starter is gone, whatever ended it; what the command is to read may stand in front of the orders.
+//! Standard output tells what becomes of the command, one line each: `started PID`, `state LENGTH` and so many bytes
+//! behind it, `exited CODE` or `killed SIGNAL`, `errors LENGTH` and so many bytes. The keeper ends when no process is
+//! left that came of the command. Standard error is where the command prints.
 
 mod processes;
 
@@ -36,12 +37,21 @@ pub(super) fn keep(options: &Options) -> Result<ExitCode, HelperError> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(io::Error::from)?;
     let state = if options.tells_state { Some(inherited_memory("state")?) } else { None };
+    let input = options.input.map(given).transpose()?;
     let (sink, copying) = output(options)?;
-    let command = start(options, state.as_ref(), sink)?;
+    let (errors, collecting) = options.errors.map(errors).transpose()?.unzip();
+    let command = start(options, state.as_ref(), Streams { input, sink, errors })?;
     tell(format!("started {}\n", command.as_raw_nonzero()).as_bytes());
     thread::spawn(obey);
     let copying = copying.map(|copying| thread::spawn(move || copying.run()));
+    let collecting = collecting.map(|collecting| thread::spawn(move || collecting.run()));
     reap(command, state);
+    if let Some(Ok(Ok(said))) = collecting.map(thread::JoinHandle::join)
+        && !said.is_empty()
+    {
+        tell(format!("errors {}\n", said.len()).as_bytes());
+        tell(&said);
+    }
     if let Some(copying) = copying {
         // A copy that failed has shown so in the file's size.
         drop(copying.join());
@@ -85,12 +95,54 @@ fn output(options: &Options) -> io::Result<(OwnedFd, Option<Copying>)> {
     }
 }
 
-fn start(options: &Options, state: Option<&File>, sink: OwnedFd) -> Result<Pid, HelperError> {
+/// What the command reads from and prints to.
+struct Streams {
+    input: Option<File>,
+    sink: OwnedFd,
+    /// Where its standard error goes if not to the same place as its output.
+    errors: Option<OwnedFd>,
+}
+
+/// The bytes in front of the orders, as a file in memory.
+fn given(length: u64) -> io::Result<File> {
+    let mut memory = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    let copied = io::copy(&mut io::stdin().lock().take(length), &mut memory)?;
+    if copied < length {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+    }
+    memory.rewind()?;
+    Ok(memory)
+}
+
+/// A pipe for the command's standard error, and what keeps its first `room` bytes.
+fn errors(room: u64) -> io::Result<(OwnedFd, Collecting)> {
+    let (source, writer) = io::pipe()?;
+    Ok((writer.into(), Collecting { source, room }))
+}
+
+/// Output of which the start is kept; what comes then is dropped, so that nobody waits.
+struct Collecting {
+    source: PipeReader,
+    room: u64,
+}
+
+impl Collecting {
+    fn run(mut self) -> io::Result<Vec<u8>> {
+        let mut said = Vec::new();
+        self.source.by_ref().take(self.room).read_to_end(&mut said)?;
+        io::copy(&mut self.source, &mut io::sink())?;
+        Ok(said)
+    }
+}
+
+fn start(options: &Options, state: Option<&File>, streams: Streams) -> Result<Pid, HelperError> {
+    let state = state.map(AsRawFd::as_raw_fd);
     let inner =
-        Options { role: Role::Enter, state: state.map(AsRawFd::as_raw_fd), output: None, ..options.clone() };
+        Options { role: Role::Enter, state, output: None, input: None, errors: None, ..options.clone() };
     let mut command = Command::new(OWN_PROGRAM);
-    command.arg0(NAME).args(inner.arguments()).stdin(Stdio::null());
-    command.stdout(sink.try_clone()?).stderr(sink);
+    command.arg0(NAME).args(inner.arguments()).stdin(streams.input.map_or_else(Stdio::null, Stdio::from));
+    let errors = streams.errors.map_or_else(|| streams.sink.try_clone(), Ok)?;
+    command.stdout(streams.sink).stderr(errors);
     let child = command.spawn()?;
     // The starter sees the end of the output when the command's processes have closed it; this one must not hold it.
     drop(command);

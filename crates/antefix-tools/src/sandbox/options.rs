@@ -24,6 +24,11 @@ pub(crate) struct Options {
     pub(crate) state: Option<i32>,
     /// Where the keeper puts the output, and how many bytes at most.
     pub(crate) output: Option<(PathBuf, u64)>,
+    /// How many bytes come in front of all orders, for the command's standard input; without, that is empty.
+    pub(crate) input: Option<u64>,
+    /// How many bytes of the command's standard error are told apart from its output, at most; without, the two are
+    /// one.
+    pub(crate) errors: Option<u64>,
     /// The program and its arguments.
     pub(crate) command: Vec<OsString>,
 }
@@ -64,6 +69,8 @@ impl Options {
                 Some("--hide") => options.hidden.push(value()?.into()),
                 Some("--state") => options.state = i32::try_from(number(value()?)?).ok(),
                 Some("--output") => options.output = Some((value()?.into(), number(value()?)?)),
+                Some("--input") => options.input = Some(number(value()?)?),
+                Some("--errors") => options.errors = Some(number(value()?)?),
                 Some("--") => break,
                 _ => return Err(wrong(&argument)),
             }
@@ -101,6 +108,11 @@ impl Options {
         if let Some((path, room)) = &self.output {
             out.extend(["--output".into(), path.into(), room.to_string().into()]);
         }
+        for (flag, count) in [("--input", self.input), ("--errors", self.errors)] {
+            if let Some(count) = count {
+                out.extend([flag.into(), count.to_string().into()]);
+            }
+        }
         out.push("--".into());
         out.extend(self.command.iter().cloned());
         out
@@ -123,6 +135,8 @@ mod tests {
             tells_state: true,
             state: Some(100),
             output: Some(("/o/job-1.txt".into(), 5)),
+            input: Some(7),
+            errors: Some(4096),
             command: vec!["bash".into(), "--".into(), "--offline".into()],
         };
         let plain = Options { command: vec!["true".into()], ..Options::default() };
