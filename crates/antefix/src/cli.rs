@@ -40,6 +40,8 @@ pub enum Command {
     Sim(SimArgs),
     /// Show the first difference between two request bodies
     Diff(DiffArgs),
+    /// Compare the tools that requests carry
+    Tools(ToolsArgs),
     /// Say why a prompt cache broke: what changed, where, who did it, what it cost, and what to do
     Explain(ExplainArgs),
     /// Show the positions of a request body and where cache markers belong
@@ -239,6 +241,29 @@ pub struct DiffArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `antefix tools`
+#[derive(Debug, Args)]
+pub struct ToolsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: ToolsAction,
+}
+
+/// `antefix tools …`
+#[derive(Debug, Subcommand)]
+pub enum ToolsAction {
+    /// Show where the tools of a request are not those of the one before; exit 1 if that re-writes the prompt
+    Diff {
+        /// A session, two or more request bodies, or one folder of captures; the last session of this folder if
+        /// nothing is said
+        #[arg(value_name = "INPUT")]
+        inputs: Vec<PathBuf>,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `antefix explain`

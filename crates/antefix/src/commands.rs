@@ -14,5 +14,6 @@ pub mod run;
 pub mod selftest;
 pub mod sessions;
 pub mod sim;
+pub mod tools;
 pub mod verify;
 pub mod whatif;

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::diff(&args, &environment),
         Command::Explain(args) => commands::explain::explain(&args, &environment),
         Command::Plan(args) => commands::plan::plan(&args),
+        Command::Tools(args) => commands::tools::tools(&args, &environment),
         Command::Growth(args) => commands::growth::growth(&args, &environment),
         Command::Bill(args) => commands::bill::bill(&args, &environment),
         Command::Whatif(args) => commands::whatif::whatif(&args, &environment),

@@ -3,7 +3,7 @@
 mod case;
 mod render;
 mod report;
-mod source;
+pub mod source;
 
 use std::process::ExitCode;
 

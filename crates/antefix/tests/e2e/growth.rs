@@ -87,3 +87,28 @@ fn a_session_without_an_answer_has_nothing_to_show() {
     case.antefix(["growth"]).ends().code(0).stderr("no request whose usage is known");
     case.antefix(["growth", "no-such-session"]).ends().code(2);
 }
+
+#[test]
+fn the_tools_of_a_session_are_the_same_in_all_its_requests() {
+    let case = Case::new(SCRIPT);
+    fs::write(case.project().join("long.txt"), "line 100 of one\n").expect("a file");
+    case.run("Mend the file, please.").ends().code(0);
+    case.go_on("And now?").ends().code(0);
+    case.antefix(["tools", "diff"]).ends().code(0).stdout("the same in all 4 requests");
+
+    let body = |text: &str, name: &str| {
+        let path = case.project().join(name);
+        let tools = format!(r#"{{"name":"a","description":"{text}","input_schema":{{}}}}"#);
+        let body =
+            format!(r#"{{"model":"m","tools":[{tools}],"messages":[{{"role":"user","content":"hi"}}]}}"#);
+        fs::write(&path, body).expect("a file");
+        path
+    };
+    let (one, two) = (body("It is 10:00.", "one.json"), body("It is 11:00.", "two.json"));
+    let args = ["tools".as_ref(), "diff".as_ref(), one.as_os_str(), two.as_os_str()];
+    case.antefix(args).ends().code(1).stdout("request 2: tool `a` has another description");
+    let json = case.antefix(args).arg("--json").ends().code(1);
+    let json = Body::parse(json.stdout).expect("JSON");
+    let change = json.root().pointer("/changes/0").expect("a change");
+    assert_eq!((text(change, "kind").as_str(), number(change, "request")), ("description", 2));
+}
