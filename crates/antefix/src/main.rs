@@ -9,6 +9,7 @@ mod environment;
 mod failure;
 mod folders;
 mod forecast;
+mod input;
 mod ledger;
 mod out;
 mod preset;

@@ -20,7 +20,7 @@ pub fn path(environment: &Environment) -> Option<PathBuf> {
 /// If their file cannot be read or says what cannot hold.
 pub fn book(environment: &Environment) -> Result<PriceBook, Failure> {
     let Some(path) = path(environment) else { return Ok(PriceBook::default()) };
-    let text = match std::fs::read_to_string(&path) {
+    let text = match crate::input::read_text(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(PriceBook::default()),
         Err(error) => return Err(wrong(&path, &error.to_string())),

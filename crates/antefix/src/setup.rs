@@ -8,7 +8,7 @@ use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state, take_up_answers};
-use antefix_runtime::head::{HeadSpec, find_instructions};
+use antefix_runtime::head::{HeadSpec, Thinking, find_instructions};
 use antefix_runtime::provider::{Provider, Replay};
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::web::web_fetch;
@@ -105,6 +105,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let model = match lane {
         Some(spec) => {
             notices.extend(goes_elsewhere(spec, &endpoint.scope()));
+            notices.extend(without_effect(args));
             same_model(args.model.as_deref(), &spec.model)?;
             spec.model.clone()
         }
@@ -217,6 +218,26 @@ fn session_folder(
 fn goes_elsewhere(spec: &LaneRecord, scope: &str) -> Option<String> {
     let text = "this session's requests went to another address before; the cache there is not shared";
     (spec.scope != scope).then(|| text.to_owned())
+}
+
+/// What was asked for and holds for a new session only: the head of this one is fixed.
+fn without_effect(args: &RunArgs) -> Option<String> {
+    let flags = [
+        (args.system_prompt.is_some(), "--system-prompt"),
+        (args.append_system_prompt.is_some(), "--append-system-prompt"),
+        (args.thinking != Thinking::Default, "--thinking"),
+        (args.effort.is_some(), "--effort"),
+        (args.max_output.is_some(), "--max-output"),
+        (args.cache != Switch::On, "--cache"),
+        (args.ttl != TtlArg::FiveMinutes, "--ttl"),
+    ];
+    let named: Vec<&str> = flags.iter().filter(|(is_asked, _)| *is_asked).map(|(_, flag)| *flag).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "{} only holds for a new session, and was left aside: this one keeps its head",
+            named.join(", ")
+        )
+    })
 }
 
 fn same_model(asked: Option<&str>, own: &str) -> Result<(), Failure> {

@@ -68,7 +68,7 @@ fn shown(markers: &Markers) -> String {
 pub fn body(path: &Path) -> Result<Body, Failure> {
     let name = path.display();
     let bytes =
-        std::fs::read(path).map_err(|error| Failure::usage(format!("cannot read `{name}`: {error}")))?;
+        crate::input::read(path).map_err(|error| Failure::usage(format!("cannot read `{name}`: {error}")))?;
     Body::parse(bytes).map_err(|error| Failure::usage(format!("`{name}` is not JSON: {error}")))
 }
 

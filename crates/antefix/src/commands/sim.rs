@@ -19,7 +19,7 @@ pub fn sim(args: &SimArgs) -> Result<ExitCode, Failure> {
     let script = match &args.script {
         Some(path) => {
             let name = path.display();
-            let text = std::fs::read_to_string(path)
+            let text = crate::input::read_text(path)
                 .map_err(|error| Failure::usage(format!("cannot read `{name}`: {error}")))?;
             Script::parse(&text).map_err(|error| Failure::usage(format!("`{name}`: {error}")))?
         }

@@ -128,7 +128,8 @@ fn print_one(found: &Found, colour: bool) {
         Severity::Expected => "•",
         Severity::Info => "i",
     };
-    let (from, to) = found.between;
+    // Files count from 0, people from 1, as `bill` and the transcripts do.
+    let (from, to) = (found.between.0 + 1, found.between.1 + 1);
     let place = if from == to { format!("request {to}") } else { format!("request {from} → {to}") };
     say!("{sign} {place}: {}", paint("1", finding.kind.row().sentence));
     if let Some(line) = overruled(finding) {
