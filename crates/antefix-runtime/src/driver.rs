@@ -151,7 +151,10 @@ impl<S: TranscriptStore> Agent<S> {
         if std::mem::take(&mut self.stale) {
             recall(self.session.conversation(), &mut self.context);
         }
-        let commands = self.session.step(Event::Prompt(blocks), clock::now())?;
+        let mut commands = self.session.step(Event::Settle, clock::now())?;
+        // What is known now is what the next request goes on from.
+        let context = Vec::new();
+        commands.extend(self.session.step(Event::Prompt { blocks, context }, clock::now())?);
         let mut turn = Running::new(commands);
         loop {
             while let Some(command) = turn.queue.pop_front() {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use antefix_models::{Platform, Rules, Ttl};
 use antefix_session::dialect::Dialect;
+use antefix_session::placement::Placement;
 use antefix_session::record::{LaneRecord, Millis};
 use antefix_session::spend::date;
 use antefix_tools::Registry;
@@ -124,6 +125,8 @@ impl HeadSpec {
             cache: self.cache,
             contract,
             keeps_reasoning: self.chat.keeps_reasoning,
+            reminders: Placement::of_dialect(self.dialect),
+            baseline: Vec::new(),
         }
     }
 

@@ -10,6 +10,7 @@ use antefix_session::conversation::Conversation;
 use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event, ResponseEnd, ResponseFacts, Returned};
 use antefix_session::machine::{Session, Settings};
+use antefix_session::placement::Placement;
 use antefix_session::record::{AttemptId, Entry, Header, LaneRecord, Millis};
 use antefix_wire::anthropic::BlockKind;
 use antefix_wire::assemble::{Assembled, AssembledBlock};
@@ -26,7 +27,8 @@ fn main() {
         Settings::default(),
     );
     let mut entries = appended(&session.open_lane(lane(), Millis(1)).expect("the head is a request's"));
-    let mut commands = step(&mut session, Event::Prompt(vec![text_block("Do it.")])).1;
+    let mut commands =
+        step(&mut session, Event::Prompt { blocks: vec![text_block("Do it.")], context: Vec::new() }).1;
     entries.extend(appended(&commands));
     let mut taken = Vec::new();
     let mut body = 0;
@@ -136,6 +138,8 @@ fn lane() -> LaneRecord {
     LaneRecord {
         dialect: Dialect::Anthropic,
         keeps_reasoning: false,
+        reminders: Placement::of_dialect(Dialect::Anthropic),
+        baseline: Vec::new(),
         platform: Platform::Anthropic,
         model: MODEL.to_owned(),
         scope: "0".to_owned(),

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use crate::conversation::{Call, Tail};
 use crate::dialect::Dialect;
 use crate::record::{RecordId, RewindReason};
+use crate::reminder::neutral;
 
 /// What turn closure says in the model's or the tools' place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +86,8 @@ pub fn closing(tail: &Tail, texts: &Texts, dialect: Dialect) -> Closing {
 
 /// The result of a call whose input, as `written`, is no JSON object: 2,000 characters of it at most.
 pub(crate) fn broken_input(texts: &Texts, written: &str) -> String {
-    let (said, len) = (texts.broken_input, written.len());
+    let (said, written) = (texts.broken_input, neutral(written));
+    let len = written.len();
     match written.char_indices().nth(2000).and_then(|(end, _)| written.get(..end)) {
         Some(start) => format!("{said}\n{start}… ({len} bytes in all)"),
         None => format!("{said}\n{written}"),

@@ -3,12 +3,14 @@
 
 mod apply;
 mod compose;
+mod context;
 mod lane;
 mod message;
 mod tail;
 
 pub use apply::ApplyError;
 pub use compose::{ComposedBody, Work};
+pub use context::Reminder;
 pub use lane::Lane;
 pub use message::{Call, Message};
 pub use tail::Tail;
@@ -26,6 +28,7 @@ use crate::record::{
     ResultRecord,
 };
 use compose::Composer;
+use context::Observed;
 
 /// A request that was made, with its outcome once there is one.
 #[derive(Clone, Debug)]
@@ -54,6 +57,8 @@ pub struct Conversation {
     attempts: Vec<Attempt>,
     /// Also of calls that a rewind has left: what the user allowed stays allowed.
     permissions: Vec<PermissionRecord>,
+    /// What was observed in the midst of the conversation, also what a rewind has left.
+    observed: Vec<Observed>,
     /// The record in front of each turn.
     turns: BTreeMap<u64, RecordId>,
     /// The messages of the conversation as it stands, oldest first.
@@ -83,6 +88,10 @@ struct Mark {
     message: Option<usize>,
     /// The latest result that no message has sealed.
     pending: Option<RecordId>,
+    /// The latest that was observed, as an index into `observed`.
+    context: Option<usize>,
+    /// The latest of it that a message has said, or passed over since there was nothing to say.
+    said: Option<usize>,
     lane: Option<usize>,
     turn: u64,
     in_turn: bool,
@@ -99,6 +108,9 @@ struct Mark {
 struct Carry {
     /// The last message of what is carried over, as an index into `messages`.
     source: Option<usize>,
+    /// What had been observed by then, and what of it said.
+    context: Option<usize>,
+    said: Option<usize>,
     /// Number of the last turn there.
     turn: u64,
     /// Messages still to come.
@@ -117,6 +129,7 @@ impl Conversation {
             call_ids: BTreeSet::new(),
             attempts: Vec::new(),
             permissions: Vec::new(),
+            observed: Vec::new(),
             turns: BTreeMap::new(),
             path: Vec::new(),
             carried: Vec::new(),

@@ -123,11 +123,20 @@ impl Dialect {
         }
     }
 
-    /// The message that holds these results and, behind them, what the record says.
-    pub(crate) fn sealed(self, parts: &[Bytes]) -> Bytes {
+    /// The message that holds these results, with the text blocks `inside` at the end of the last one and `blocks`
+    /// behind it.
+    pub(crate) fn sealed(self, results: &[Bytes], inside: &[Bytes], blocks: &[Bytes]) -> Bytes {
         match self {
-            Self::Anthropic => anthropic::message("user", parts),
-            Self::OpenAiChat => chat::sealed(parts),
+            Self::Anthropic => anthropic::sealed(results, inside, blocks),
+            Self::OpenAiChat => chat::sealed(results, inside, blocks),
+        }
+    }
+
+    /// A message of nothing but reminders, of the role that says the lane's system prompt.
+    pub(crate) fn reminder(self, lane: &LaneRecord, texts: &[String]) -> Bytes {
+        match self {
+            Self::Anthropic => anthropic::reminder(texts),
+            Self::OpenAiChat => chat::reminder(lane, texts),
         }
     }
 

@@ -6,13 +6,23 @@ use antefix_wire::assemble::Assembled;
 use bytes::Bytes;
 
 use crate::conversation::{Call, ComposedBody};
-use crate::record::{AttemptId, EndReason, Entry, Millis, PermissionRecord, Planned};
+use crate::record::{AttemptId, ContextRecord, EndReason, Entry, Millis, PermissionRecord, Planned};
 
 /// Something that happened.
 #[derive(Debug)]
 pub enum Event {
-    /// The user says something: content blocks, each one compact JSON object.
-    Prompt(Vec<Bytes>),
+    /// The turn before is to be closed, and what was said carried over into the open lane's dialect, as the next prompt
+    /// would do it: from then on [`known`](crate::conversation::Conversation::known) is what holds for that prompt.
+    Settle,
+    /// The user says something.
+    Prompt {
+        /// Content blocks, each one compact JSON object.
+        blocks: Vec<Bytes>,
+        /// What has changed around the model since it was told last; said with the user's words.
+        context: Vec<ContextRecord>,
+    },
+    /// Something around the model has changed while a turn runs; said with the next message of the user's side.
+    Note(Vec<ContextRecord>),
     /// A request ended.
     Response {
         /// Which one.
@@ -170,6 +180,15 @@ pub enum SessionEvent {
         /// Whether it failed.
         is_error: bool,
         /// Text of its result.
+        text: String,
+    },
+    /// The model is told of something around it, with the next request.
+    Reminder {
+        /// The kind of source.
+        kind: String,
+        /// Which of that kind; empty if there is but one.
+        key: String,
+        /// What the model is told.
         text: String,
     },
     /// Something the user should know.

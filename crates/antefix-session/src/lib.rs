@@ -12,6 +12,8 @@ pub mod event;
 pub mod guard;
 pub mod line;
 pub mod machine;
+pub mod placement;
 pub mod record;
+pub mod reminder;
 pub mod spend;
 pub mod verify;

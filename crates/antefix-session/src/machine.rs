@@ -3,6 +3,7 @@
 mod calls;
 mod carry;
 mod closing;
+mod context;
 mod kept;
 mod reply;
 mod response;
@@ -19,11 +20,13 @@ use crate::conversation::{Attempt, Call, Conversation, next_attempt};
 use crate::event::{Command, Event, SessionEvent};
 use crate::guard::{Pipeline, View};
 use crate::record::{
-    AttemptId, AttemptRecord, EndReason, Entry, LaneRecord, Millis, Planned, Purpose, Record, RecordId,
-    RewindReason,
+    AttemptId, AttemptRecord, ContextRecord, EndReason, Entry, LaneRecord, Millis, Origin, Planned, Purpose,
+    Record, RecordId, RewindReason,
 };
+use crate::reminder::neutral_json;
 use crate::spend::{Spend, spend};
 use calls::{frozen, frozen_blocks};
+use context::frozen_context;
 use step::Step;
 
 /// One session: a conversation and what it is waiting for.
@@ -91,16 +94,23 @@ impl Session {
     /// Opens a lane; the records must be appended before anything else. If it is of another dialect than what was
     /// said so far, that is closed and translated, and a notice tells what this costs.
     ///
+    /// What the head says of the surroundings is the lane's `baseline`; it goes on record with it.
+    ///
     /// # Errors
-    /// [`SessionError`] while a turn runs, or if the head is not a request's.
+    /// [`SessionError`] while a turn runs, if the head is not a request's, or if its dialect has no such place for
+    /// reminders.
     pub fn open_lane(&mut self, lane: LaneRecord, now: Millis) -> Result<Vec<Command>, SessionError> {
         if !self.is_idle() {
             return Err(SessionError::Busy);
         }
+        if !lane.reminders.is_in(lane.dialect) {
+            return Err(SessionError::Misplaced(lane.reminders.name(), lane.dialect.name()));
+        }
         let lane = LaneRecord {
             envelope: frozen("the envelope", &lane.envelope, Kind::Object)?,
-            tools: frozen("the tools", &lane.tools, Kind::Array)?,
-            system: frozen("the system prompt", &lane.system, Kind::Array)?,
+            tools: neutral_json(&frozen("the tools", &lane.tools, Kind::Array)?),
+            system: neutral_json(&frozen("the system prompt", &lane.system, Kind::Array)?),
+            baseline: frozen_context(lane.baseline)?,
             ..lane
         };
         let mut step = Step::default();
@@ -120,7 +130,9 @@ impl Session {
     pub fn step(&mut self, event: Event, now: Millis) -> Result<Vec<Command>, SessionError> {
         let mut step = Step::default();
         match event {
-            Event::Prompt(blocks) => self.prompt(&mut step, &blocks, now)?,
+            Event::Settle => self.settle_up(&mut step, now)?,
+            Event::Prompt { blocks, context } => self.prompt(&mut step, &blocks, context, now)?,
+            Event::Note(context) => self.note(&mut step, context, now)?,
             Event::Response { attempt, end } => self.response(&mut step, attempt, end, now)?,
             Event::Due => match self.state {
                 State::Waiting { retries } => self.request(&mut step, retries, now)?,
@@ -134,14 +146,16 @@ impl Session {
         Ok(step.commands)
     }
 
-    fn prompt(&mut self, step: &mut Step, blocks: &[Bytes], now: Millis) -> Result<(), SessionError> {
-        if !self.is_idle() {
-            return Err(SessionError::Busy);
-        }
-        if self.conversation.lane().is_none() {
-            return Err(SessionError::NoLane);
-        }
+    fn prompt(
+        &mut self,
+        step: &mut Step,
+        blocks: &[Bytes],
+        context: Vec<ContextRecord>,
+        now: Millis,
+    ) -> Result<(), SessionError> {
+        self.can_speak()?;
         let blocks = frozen_blocks("the prompt", blocks)?;
+        let context = frozen_context(context)?;
         let turn = self.conversation.turn() + 1;
         if let Some((guard, text)) = self.guards.before_turn(&blocks, &self.view()) {
             self.record(step, Record::Decision { guard: guard.to_owned(), text: text.clone() }, now)?;
@@ -149,11 +163,29 @@ impl Session {
             return Ok(());
         }
         self.carry_over(step, now)?;
-        let message = self.close_turn(step, blocks, now)?;
+        let results = self.settle(step, now)?;
         self.record(step, Record::Turn { turn }, now)?;
         step.emit(SessionEvent::TurnStarted { turn });
-        self.record(step, Record::Message(message), now)?;
+        self.observe(step, context, now)?;
+        self.say(step, Origin::User, results.unwrap_or_default(), blocks, now)?;
         self.request(step, 0, now)
+    }
+
+    /// Closes the turn before, as the next prompt would.
+    fn settle_up(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
+        self.can_speak()?;
+        self.carry_over(step, now)?;
+        self.settle(step, now)?;
+        Ok(())
+    }
+
+    /// Whether the user may say something now.
+    fn can_speak(&self) -> Result<(), SessionError> {
+        match (self.is_idle(), self.conversation.lane()) {
+            (false, _) => Err(SessionError::Busy),
+            (true, None) => Err(SessionError::NoLane),
+            (true, Some(_)) => Ok(()),
+        }
     }
 
     /// Makes the next request of the turn, unless a guard or the prefix check stops it.

@@ -10,6 +10,7 @@ use antefix_wire::assemble::StopReason;
 use bytes::Bytes;
 
 use crate::dialect::Dialect;
+use crate::placement::Placement;
 
 /// Number of a record in its transcript; the header is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -88,6 +89,8 @@ pub enum Record {
         /// How many they are.
         messages: u64,
     },
+    /// What was observed of the surroundings in the midst of the conversation.
+    Context(ContextRecord),
     /// What was decided about a call before it ran.
     Permission(PermissionRecord),
     /// The conversation goes on from an earlier record, which is this record's parent.
@@ -126,6 +129,25 @@ pub struct LaneRecord {
     /// Whether a model's reasoning is sent back where the protocol does not ask for it. What is left out when a reply
     /// goes on record never comes back, so this is decided once.
     pub keeps_reasoning: bool,
+    /// Where reminders stand.
+    pub reminders: Placement,
+    /// What the head says of the surroundings: what is known of them until a [`Record::Context`] says otherwise. It is
+    /// part of this record, so that no crash can leave a head without it. Their texts stand in the head.
+    pub baseline: Vec<ContextRecord>,
+}
+
+/// See [`Record::Context`]. It stands in its turn, in front of the message that says it; one whose message never came is
+/// said by the next one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextRecord {
+    /// The kind of source that observed it: `date`, `git`, `instructions` …
+    pub kind: String,
+    /// Which of that kind, such as a path; empty if there is but one.
+    pub key: String,
+    /// What the source compares later with what it observes then, as compact JSON; `null` if it is gone.
+    pub state: Bytes,
+    /// What the model is told; `None` if there is nothing to say.
+    pub text: Option<String>,
 }
 
 /// Who a message comes from.
@@ -139,6 +161,8 @@ pub enum Origin {
     Results,
     /// Put in by the turn-closure table.
     Closure,
+    /// Tells of the surroundings, behind the user's message or results; of the role that says the system prompt.
+    Reminder,
 }
 
 /// See [`Record::Message`].
@@ -148,6 +172,8 @@ pub struct MessageRecord {
     pub origin: Origin,
     /// What is sent.
     pub content: MessageContent,
+    /// The [`Record::Context`]s that it says: all that wait, or none.
+    pub says: Vec<RecordId>,
 }
 
 /// The content of a [`MessageRecord`].
@@ -159,6 +185,8 @@ pub enum MessageContent {
     Results {
         /// The [`Record::Result`]s.
         results: Vec<RecordId>,
+        /// Texts at the end of the last of them, as compact text blocks.
+        inside: Vec<Bytes>,
         /// Further content blocks, each compact; none in Chat Completions, where results are messages.
         blocks: Vec<Bytes>,
     },
@@ -340,7 +368,13 @@ macro_rules! words {
     };
 }
 
-words!(Origin { User = "user", Assistant = "assistant", Results = "results", Closure = "closure" });
+words!(Origin {
+    User = "user",
+    Assistant = "assistant",
+    Results = "results",
+    Closure = "closure",
+    Reminder = "reminder",
+});
 words!(Purpose { Turn = "turn" });
 words!(EndReason {
     EndTurn = "end_turn",

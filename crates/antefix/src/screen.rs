@@ -114,6 +114,10 @@ impl Screen {
                 }
                 self.line(&self.yellow(&format!("! {reason}; trying again in {} s", seconds(*wait))));
             }
+            SessionEvent::Reminder { kind, key, text } => {
+                let of = if key.is_empty() { kind.clone() } else { format!("{kind} {key}") };
+                self.note(&one_line(&format!("the model is told ({of}): {text}"), 200));
+            }
             SessionEvent::Notice(text) => self.line(&self.yellow(&format!("! {text}"))),
             SessionEvent::TurnEnded { reason, message, .. } => self.ended(*reason, message.as_deref()),
             SessionEvent::RequestStarted { limits, positions, .. } => {

@@ -77,6 +77,9 @@ fn write_event(object: &mut Object, event: &SessionEvent) {
             write_call(object, call);
             object.raw("is_error", if *is_error { "true" } else { "false" }).text("text", text);
         }
+        SessionEvent::Reminder { kind, key, text } => {
+            object.text("type", "reminder").text("kind", kind).text("key", key).text("text", text);
+        }
         SessionEvent::Notice(text) => drop(object.text("type", "notice").text("text", text)),
         SessionEvent::TurnEnded { turn, reason, message } => {
             object.text("type", "turn_ended").number("turn", *turn).text("reason", reason.word());

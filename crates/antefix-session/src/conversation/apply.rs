@@ -3,8 +3,8 @@ use antefix_wire::json::Body;
 use antefix_wire::usage::Usage;
 use bytes::Bytes;
 
+use super::context::Observed;
 use super::{Attempt, Carry, Conversation, Lane, Mark, Message, OpenLane, message::Place, next_attempt};
-use crate::dialect::Dialect;
 use crate::record::{AttemptRecord, Entry, MessageContent, MessageRecord, OutcomeRecord, Record, RecordId};
 
 /// A record that does not fit the ones in front of it.
@@ -69,22 +69,31 @@ impl Conversation {
                 mark.turn = *turn;
                 mark.in_turn = true;
                 mark.steps = 0;
+                self.take_up_context(&mut mark);
             }
             Record::End { .. } => mark.in_turn = false,
             Record::Decision { .. } => {}
+            Record::Context(context) => {
+                mark.lane.ok_or(ApplyError::NoLane(id))?;
+                let (previous, turn) = (mark.context, mark.turn);
+                mark.context = Some(self.observed.len());
+                self.observed.push(Observed { record: entry.id, turn, previous, context: context.clone() });
+            }
             Record::Permission(permission) => self.permissions.push(permission.clone()),
             // The turn that is left is still the one that runs, so that its end can be recorded; and a lane that was
             // opened since stays open.
             Record::Rewind { .. } => {
-                let (message, pending) = (mark.message, mark.pending);
-                mark = Mark { message, pending, branches: true, carry: None, ..self.mark() };
+                let Mark { message, pending, context, said, .. } = mark;
+                mark = Mark { message, pending, context, said, branches: true, carry: None, ..self.mark() };
             }
             Record::Carry { messages } => {
-                let (source, turn) =
-                    mark.carry.map_or((mark.message, mark.turn), |carry| (carry.source, carry.turn));
-                let carry = (*messages > 0).then_some(Carry { source, turn, left: *messages });
-                self.carried.extend(source);
-                mark = Mark { message: None, pending: None, carry, ..mark };
+                let Mark { message: source, context, said, turn, .. } = mark;
+                let carry = mark.carry.unwrap_or(Carry { source, context, said, turn, left: 0 });
+                let carry = Carry { left: *messages, ..carry };
+                self.carried.extend(carry.source);
+                mark =
+                    Mark { message: None, pending: None, context: carry.context, said: carry.said, ..mark };
+                mark.carry = (*messages > 0).then_some(carry);
             }
         }
         let lane_changed = mark.lane != self.mark().lane;
@@ -106,14 +115,26 @@ impl Conversation {
         let dialect = open.lane.dialect();
         let fragment = match &message.content {
             MessageContent::Fragment(fragment) => fragment.clone(),
-            MessageContent::Results { results, blocks } => self.seal(id, dialect, results, blocks)?,
+            MessageContent::Results { results, inside, blocks } => {
+                let results = self.results_of(id, results)?;
+                let fragment = dialect.sealed(&results, inside, blocks);
+                self.work.rendered += fragment.len() as u64;
+                fragment
+            }
         };
+        if !message.says.is_empty() {
+            let waits: Vec<RecordId> = self.unsaid_at(mark).into_iter().map(|(record, _)| record).collect();
+            if message.says != waits {
+                return Err(ApplyError::Reference(id.0));
+            }
+            mark.said = mark.context;
+        }
         let previous = mark.message.and_then(|index| self.messages.get(index));
         let start = previous.map_or(0, Message::end);
         let (message, positions) = Message::read(
             Place { record: id, parent, previous: mark.message, turn: mark.turn, start },
             dialect,
-            message.origin,
+            message,
             fragment,
         )
         .map_err(|reason| ApplyError::Fragment { record: id.0, reason })?;
@@ -128,6 +149,7 @@ impl Conversation {
             carry.left = carry.left.saturating_sub(1);
             if carry.left == 0 {
                 mark.turn = mark.turn.max(carry.turn);
+                (mark.context, mark.said) = (carry.context, carry.said);
                 mark.carry = None;
             }
         }
@@ -135,21 +157,17 @@ impl Conversation {
         Ok(())
     }
 
-    fn seal(
-        &mut self,
-        id: RecordId,
-        dialect: Dialect,
-        results: &[RecordId],
-        blocks: &[Bytes],
-    ) -> Result<Bytes, ApplyError> {
-        let mut all = Vec::with_capacity(results.len() + blocks.len());
-        for result in results {
-            all.push(self.results.get(result).ok_or(ApplyError::Reference(id.0))?.fragment.clone());
+    fn results_of(&self, id: RecordId, results: &[RecordId]) -> Result<Vec<Bytes>, ApplyError> {
+        let fragment = |result| Some(self.results.get(result)?.fragment.clone());
+        results.iter().map(|result| fragment(result).ok_or(ApplyError::Reference(id.0))).collect()
+    }
+
+    /// A turn that is carried over knows no more than it did when it was first said.
+    fn take_up_context(&self, mark: &mut Mark) {
+        if let Some(carry) = mark.carry {
+            mark.context = self.observed_by(carry.context, mark.turn);
+            mark.said = carry.said.min(mark.context);
         }
-        all.extend(blocks.iter().cloned());
-        let fragment = dialect.sealed(&all);
-        self.work.rendered += fragment.len() as u64;
-        Ok(fragment)
     }
 
     fn apply_attempt(

@@ -3,7 +3,7 @@ use antefix_prefix::{Position, Segment};
 use bytes::Bytes;
 
 use crate::dialect::{Dialect, Reading};
-use crate::record::{Origin, RecordId};
+use crate::record::{MessageRecord, Origin, RecordId};
 
 /// A tool call the model asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,7 @@ pub(super) struct Place {
 pub struct Message {
     place: Place,
     origin: Origin,
+    says: Vec<RecordId>,
     dialect: Dialect,
     is_user: bool,
     fragment: Bytes,
@@ -52,13 +53,14 @@ impl Message {
     pub(super) fn read(
         place: Place,
         dialect: Dialect,
-        origin: Origin,
+        record: &MessageRecord,
         fragment: Bytes,
     ) -> Result<(Self, Vec<Position>), String> {
         let Reading { positions, is_user, calls, server_calls, server_results } = dialect.read(&fragment)?;
         let message = Self {
             place,
-            origin,
+            origin: record.origin,
+            says: record.says.clone(),
             dialect,
             is_user,
             marker_offsets: positions.iter().map(|position| position.range.end - 1).collect(),
@@ -84,6 +86,16 @@ impl Message {
     /// Who it comes from.
     pub fn origin(&self) -> Origin {
         self.origin
+    }
+
+    /// Whether it is a reminder, and nothing else.
+    pub(crate) fn is_reminder(&self) -> bool {
+        self.origin == Origin::Reminder
+    }
+
+    /// The records of what it says of the surroundings.
+    pub fn says(&self) -> &[RecordId] {
+        &self.says
     }
 
     /// The turn it was said in.

@@ -38,7 +38,8 @@ pub enum Tail {
 impl Conversation {
     /// How the conversation stands.
     pub fn tail(&self) -> Tail {
-        let Some(last) = self.path().next_back() else {
+        // A reminder belongs to the message in front of it.
+        let Some(last) = self.path().rfind(|message| !message.is_reminder()) else {
             return Tail::Empty;
         };
         if let Some(left) = self.left_behind(last) {
@@ -98,7 +99,7 @@ impl Conversation {
 
     /// The reply the conversation ends in, if tools of the provider have been called in it and not answered.
     fn paused(&self) -> Option<Tail> {
-        let reply = self.path().rev().take_while(|message| !message.is_user());
+        let reply = self.path().rev().take_while(|message| !message.is_user() && !message.is_reminder());
         let reply: Vec<&Message> = reply.collect();
         let answered: BTreeSet<&str> =
             reply.iter().flat_map(|message| message.server_results()).map(String::as_str).collect();

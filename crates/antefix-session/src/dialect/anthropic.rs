@@ -83,6 +83,21 @@ pub(super) fn result(call: &str, content: &[Bytes], is_error: bool) -> Bytes {
     out.into()
 }
 
+/// A user's message of results, with text blocks at the end of the last one's content, and further blocks.
+pub(super) fn sealed(results: &[Bytes], inside: &[Bytes], blocks: &[Bytes]) -> Bytes {
+    let mut parts = results.to_vec();
+    if let Some(last) = parts.last_mut().filter(|_| !inside.is_empty()) {
+        *last = with_texts(last, inside).unwrap_or_else(|| last.clone());
+    }
+    parts.extend_from_slice(blocks);
+    message("user", &parts)
+}
+
+pub(super) fn reminder(texts: &[String]) -> Bytes {
+    let blocks: Vec<Bytes> = texts.iter().map(|text| text_block(text)).collect();
+    message("system", &blocks)
+}
+
 /// The blocks that are whole, and text as far as it came, in front of a call of the provider's tools that stays
 /// without result. Calls of other tools are all there.
 pub(super) fn usable(message: &Assembled) -> Vec<&AssembledBlock> {
@@ -149,6 +164,19 @@ pub(super) fn tool_use(id: &str, call: &Call) -> Bytes {
     out.extend_from_slice(&call.input);
     out.push(b'}');
     out.into()
+}
+
+/// A result with further blocks in its content.
+fn with_texts(result: &[u8], texts: &[Bytes]) -> Option<Bytes> {
+    let body = parse(result).ok()?;
+    let content = body.root().get("content")?;
+    let mut more = Vec::new();
+    if content.items().next().is_some() {
+        more.push(b',');
+    }
+    write_list(&mut more, texts);
+    let end = content.range().end.checked_sub(1)?;
+    Some(splice(result, &[Edit::insert(end, more)]).ok()?.into())
 }
 
 fn write_list(out: &mut Vec<u8>, blocks: &[Bytes]) {

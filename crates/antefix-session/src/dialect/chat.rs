@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use antefix_prefix::{Position, chat_message, chat_positions};
 use antefix_wire::anthropic::{BlockKind, Role};
 use antefix_wire::assemble::{Assembled, AssembledBlock};
-use antefix_wire::json::{Body, Node, compact, write_string};
+use antefix_wire::json::{Body, Kind, Node, compact, write_string};
 use antefix_wire::openai::{ToolCall, assistant_message};
 use antefix_wire::{Edit, splice};
 use bytes::{BufMut, Bytes, BytesMut};
@@ -18,6 +18,7 @@ use super::{Head, Ids, Reading, Translation, elements, in_pattern, made_id, open
 use crate::closure::{Texts, is_blank_text, text_block};
 use crate::conversation::Call;
 use crate::record::{LaneRecord, Origin};
+use crate::reminder::neutral;
 
 pub(super) fn positions(body: Node<'_>) -> Result<Vec<Position>, String> {
     match body.get("messages") {
@@ -98,7 +99,9 @@ pub(super) fn result(call: &str, content: &[Bytes], is_error: bool) -> Bytes {
     let texts: Vec<String> =
         content.iter().map(|block| text_of(block).unwrap_or_else(|| note(block))).collect();
     let text = texts.join("\n");
-    let text = if is_error { format!("Error: {text}") } else { text };
+    // Put together, texts may hold what none of them did.
+    let text = neutral(&text);
+    let text = if is_error { format!("Error: {text}") } else { text.into_owned() };
     let mut out = br#"{"role":"tool","tool_call_id":"#.to_vec();
     write_string(&mut out, call);
     out.extend_from_slice(br#","content":"#);
@@ -107,9 +110,26 @@ pub(super) fn result(call: &str, content: &[Bytes], is_error: bool) -> Bytes {
     out.into()
 }
 
-/// Several messages in a row.
-pub(super) fn sealed(messages: &[Bytes]) -> Bytes {
+/// Several messages in a row, with texts at the end of the last one.
+pub(super) fn sealed(results: &[Bytes], inside: &[Bytes], blocks: &[Bytes]) -> Bytes {
+    let mut messages = results.to_vec();
+    if let Some(last) = messages.last_mut().filter(|_| !inside.is_empty()) {
+        *last = with_texts(last, inside).unwrap_or_else(|| last.clone());
+    }
+    messages.extend_from_slice(blocks);
     messages.join(&b","[..]).into()
+}
+
+/// A message of the system prompt's role: `developer` where the lane's prompt has it, else `system`.
+pub(super) fn reminder(lane: &LaneRecord, texts: &[String]) -> Bytes {
+    let system = parse(&lane.system).ok();
+    let role = system.as_ref().and_then(|list| list.root().items().next()?.get("role")?.str());
+    let mut out = b"{\"role\":".to_vec();
+    write_string(&mut out, role.as_deref().unwrap_or("system"));
+    out.extend_from_slice(br#","content":"#);
+    write_string(&mut out, &texts.join("\n\n"));
+    out.push(b'}');
+    out.into()
 }
 
 pub(super) fn usable(message: &Assembled) -> Vec<&AssembledBlock> {
@@ -169,6 +189,21 @@ pub(super) fn translate(said: &Translation, ids: &mut Ids, texts: &Texts) -> Vec
     }
     messages.push((said.origin, reply(&blocks)));
     messages
+}
+
+/// A tool's message with further texts at the end of its own.
+fn with_texts(result: &[u8], texts: &[Bytes]) -> Option<Bytes> {
+    let body = parse(result).ok()?;
+    let content = body.root().get("content").filter(|content| content.kind() == Kind::String)?;
+    let mut more = Vec::new();
+    for text in texts {
+        let block = parse(text).ok()?;
+        let quoted = block.root().get("text").filter(|text| text.kind() == Kind::String)?.raw().as_bytes();
+        more.extend_from_slice(br"\n\n");
+        more.extend_from_slice(quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?);
+    }
+    let end = content.range().end.checked_sub(1)?;
+    Some(splice(result, &[Edit::insert(end, more)]).ok()?.into())
 }
 
 /// A reply's block as text: replies hold nothing else.

@@ -9,6 +9,7 @@ use crate::record::{
     EndReason, MessageContent, MessageRecord, Millis, Origin, PermissionRecord, Record, RecordId,
     ResultRecord,
 };
+use crate::reminder::neutral_json;
 
 impl Session {
     /// Records what a call returned; with the last one, seals the results and makes the next request.
@@ -55,19 +56,30 @@ impl Session {
             // The results stay unsealed and lead the next message of the user.
             return self.stop(step, guard, text, now);
         }
-        self.seal(step, self.conversation.pending(), now)?;
+        self.say(step, Origin::Results, self.conversation.pending(), Vec::new(), now)?;
         self.request(step, 0, now)
     }
 
-    /// Records a message of nothing but results.
+    /// Records a message of nothing but results; what waits to be told waits on.
     pub(super) fn seal(
         &mut self,
         step: &mut Step,
         results: Vec<RecordId>,
         now: Millis,
     ) -> Result<(), SessionError> {
-        let content = MessageContent::Results { results, blocks: Vec::new() };
-        self.record(step, Record::Message(MessageRecord { origin: Origin::Results, content }), now)
+        let content = MessageContent::Results { results, inside: Vec::new(), blocks: Vec::new() };
+        self.message(step, Origin::Results, content, now)
+    }
+
+    /// Records a message that tells nothing of the surroundings.
+    pub(super) fn message(
+        &mut self,
+        step: &mut Step,
+        origin: Origin,
+        content: MessageContent,
+        now: Millis,
+    ) -> Result<(), SessionError> {
+        self.record(step, Record::Message(MessageRecord { origin, content, says: Vec::new() }), now)
     }
 }
 
@@ -75,27 +87,31 @@ pub(super) fn result(call: &Call, is_error: bool, fragment: Bytes, facts: Bytes)
     ResultRecord { call: call.id.clone(), tool: call.name.clone(), is_error, fragment, facts }
 }
 
-/// Content blocks without insignificant white space, as they are sent for ever after. Blocks of blank text are left
-/// out: the Messages API refuses them (November 2026).
+/// Content blocks without insignificant white space, as they are sent for ever after, and without what could be taken for
+/// a reminder. Blocks of blank text are left out: the Messages API refuses them (November 2026).
 pub(super) fn frozen_blocks(what: &'static str, blocks: &[Bytes]) -> Result<Vec<Bytes>, SessionError> {
     let frozen = blocks.iter().map(|block| frozen(what, block, Kind::Object));
     let frozen: Vec<Bytes> = frozen.collect::<Result<_, _>>()?;
-    Ok(frozen.into_iter().filter(|block| !closure::is_blank_text(block)).collect())
+    let neutral = frozen.iter().map(neutral_json);
+    Ok(neutral.filter(|block| !closure::is_blank_text(block)).collect())
 }
 
 /// A JSON text without insignificant white space, so that it stands in one line of a transcript.
 pub(super) fn frozen(what: &'static str, text: &Bytes, kind: Kind) -> Result<Bytes, SessionError> {
     let unreadable = |reason| SessionError::Unreadable { what, reason };
-    let all = Limits::default();
-    // It will stand within its message, the messages and the body.
-    let limits = Limits { depth: all.depth.saturating_sub(8), ..all };
-    let body = Body::parse_with(text.to_vec(), limits).map_err(|error| unreadable(error.to_string()))?;
+    let body = Body::parse_with(text.to_vec(), deep()).map_err(|error| unreadable(error.to_string()))?;
     if body.root().kind() != kind {
         return Err(unreadable(format!("a JSON {kind:?} is expected").to_lowercase()));
     }
     let mut out = Vec::with_capacity(text.len());
     compact(&mut out, body.root());
     Ok(out.into())
+}
+
+/// How deep a value may be that will stand within its message, the messages and the body.
+pub(super) fn deep() -> Limits {
+    let all = Limits::default();
+    Limits { depth: all.depth.saturating_sub(8), ..all }
 }
 
 /// The text of content blocks, for the screen.

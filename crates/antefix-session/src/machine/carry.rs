@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use antefix_models::{Counts, Modifiers, Ttl, cost, price};
 use bytes::Bytes;
 
+use super::context::{notes, texts};
 use super::{Session, SessionError, Step};
 use crate::conversation::Message;
 use crate::dialect::{Ids, Translation};
 use crate::event::SessionEvent;
-use crate::record::{EndReason, LaneRecord, MessageContent, MessageRecord, Millis, Origin, Record};
+use crate::record::{EndReason, LaneRecord, MessageContent, Millis, Origin, Record, RecordId};
 use crate::spend::date;
 
 impl Session {
@@ -24,21 +25,42 @@ impl Session {
         let mut ids = Ids::new(lane.dialect);
         let mut turns: BTreeMap<u64, Vec<(Origin, Bytes)>> = BTreeMap::new();
         for one in &said {
-            let written = lane.dialect.translate(&one.translation, &mut ids, &self.settings.texts);
-            turns.entry(one.turn).or_default().extend(written);
+            turns.entry(one.turn).or_default().extend(self.translated(&lane, one, &mut ids));
         }
         let messages = turns.values().map(|turn| turn.len() as u64).sum();
         self.record(step, Record::Carry { messages }, now)?;
         for (turn, written) in turns {
             self.record(step, Record::Turn { turn }, now)?;
             for (origin, fragment) in written {
-                let content = MessageContent::Fragment(fragment);
-                self.record(step, Record::Message(MessageRecord { origin, content }), now)?;
+                self.message(step, origin, MessageContent::Fragment(fragment), now)?;
             }
             self.record(step, Record::End { turn, reason: EndReason::Carried }, now)?;
         }
         step.emit(SessionEvent::Notice(self.forecast(&lane, messages, left, now)));
         Ok(())
+    }
+
+    /// The messages that say it in the lane's dialect, reminders in their place there. What had stood within the user's
+    /// text stays there.
+    fn translated(&self, lane: &LaneRecord, said: &Said, ids: &mut Ids) -> Vec<(Origin, Bytes)> {
+        let waits: Vec<_> = said
+            .says
+            .iter()
+            .filter_map(|id| Some((*id, self.conversation.context_of(*id)?.clone())))
+            .collect();
+        let mut translation = said.translation.clone();
+        if !waits.is_empty() && !lane.reminders.is_apart() {
+            let notes = notes(&waits);
+            match translation.results.last_mut().filter(|_| translation.blocks.is_empty()) {
+                Some(last) => last.content.extend(notes),
+                None => translation.blocks.extend(notes),
+            }
+        }
+        let mut written = lane.dialect.translate(&translation, ids, &self.settings.texts);
+        if !waits.is_empty() && lane.reminders.is_apart() {
+            written.push((Origin::Reminder, lane.dialect.reminder(lane, &texts(&waits))));
+        }
+        written
     }
 
     /// What the break costs, in words.
@@ -77,6 +99,8 @@ impl Session {
 struct Said {
     turn: u64,
     translation: Translation,
+    /// Records of what was told behind it in a message of its own.
+    says: Vec<RecordId>,
 }
 
 /// What does not go on.
@@ -94,12 +118,16 @@ fn merged(source: &[&Message]) -> (Vec<Said>, Left) {
     let mut said: Vec<Said> = Vec::new();
     let mut left = Left::default();
     for message in source {
+        if message.is_reminder() {
+            said.last_mut().into_iter().for_each(|last| last.says.extend_from_slice(message.says()));
+            continue;
+        }
         let translation = Translation::of(message.is_user(), message.origin(), message.blocks());
         left.thinking += u64::from(message.thinks());
         left.parts += translation.left_out;
         match said.last_mut().filter(|last| last.translation.is_user == translation.is_user) {
             Some(last) => last.translation.append(translation),
-            None => said.push(Said { turn: message.turn(), translation }),
+            None => said.push(Said { turn: message.turn(), translation, says: Vec::new() }),
         }
     }
     (said, left)

@@ -4,23 +4,9 @@ use super::calls::result;
 use super::{Session, SessionError, Step};
 use crate::closure::{Closing, closing, text_block};
 use crate::conversation::Call;
-use crate::record::{Entry, MessageContent, MessageRecord, Millis, Origin, Record, RecordId, RewindReason};
+use crate::record::{Entry, MessageContent, Millis, Origin, Record, RecordId, RewindReason};
 
 impl Session {
-    /// Closes the turn before, per the turn-closure table, and gives the user's next message.
-    pub(super) fn close_turn(
-        &mut self,
-        step: &mut Step,
-        blocks: Vec<Bytes>,
-        now: Millis,
-    ) -> Result<MessageRecord, SessionError> {
-        let content = match self.settle(step, now)? {
-            Some(results) => MessageContent::Results { results, blocks },
-            None => MessageContent::Fragment(self.conversation.dialect().user_message(&blocks)),
-        };
-        Ok(MessageRecord { origin: Origin::User, content })
-    }
-
     /// Closes the turn before with nothing left to be said.
     pub(super) fn settle_all(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
         if let Some(results) = self.settle(step, now)? {
@@ -30,8 +16,12 @@ impl Session {
         Ok(())
     }
 
-    /// Closes the turn before; gives the results that lead the next message, if any do.
-    fn settle(&mut self, step: &mut Step, now: Millis) -> Result<Option<Vec<RecordId>>, SessionError> {
+    /// Closes the turn before, per the turn-closure table; gives the results that lead the next message, if any do.
+    pub(super) fn settle(
+        &mut self,
+        step: &mut Step,
+        now: Millis,
+    ) -> Result<Option<Vec<RecordId>>, SessionError> {
         let dialect = self.conversation.dialect();
         for _ in 0..MOST_CLOSINGS {
             match closing(&self.conversation.tail(), &self.settings.texts, dialect) {
@@ -68,7 +58,7 @@ impl Session {
 
     fn closing_reply(&mut self, step: &mut Step, reply: Bytes, now: Millis) -> Result<(), SessionError> {
         let content = MessageContent::Fragment(reply);
-        self.record(step, Record::Message(MessageRecord { origin: Origin::Closure, content }), now)
+        self.message(step, Origin::Closure, content, now)
     }
 
     fn closing_results(&mut self, step: &mut Step, open: &[Call], now: Millis) -> Result<(), SessionError> {

@@ -10,7 +10,7 @@ use crate::closure::{self, text_block};
 use crate::conversation::{Lane, Tail};
 use crate::event::{Command, ResponseFacts, SessionEvent};
 use crate::record::{
-    AttemptId, EndReason, LaneRecord, MessageContent, MessageRecord, Millis, Origin, OutcomeRecord, Record,
+    AttemptId, EndReason, LaneRecord, MessageContent, Millis, Origin, OutcomeRecord, Record,
 };
 
 /// A streamed message as it came.
@@ -101,7 +101,7 @@ impl Session {
             return Ok(());
         }
         let content = MessageContent::Fragment(self.conversation.dialect().reply(&kept.blocks));
-        self.record(step, Record::Message(MessageRecord { origin: Origin::Assistant, content }), now)
+        self.message(step, Origin::Assistant, content, now)
     }
 
     /// Records in a tool's place that the call's input was no JSON object, so that the model can call again.

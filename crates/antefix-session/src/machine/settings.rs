@@ -44,6 +44,9 @@ pub enum SessionError {
     /// There is no such turn to go back to.
     #[error("there is no turn {0}")]
     NoTurn(u64),
+    /// The lane's dialect has no such place for reminders.
+    #[error("reminders cannot stand in the place `{0}` in the dialect `{1}`")]
+    Misplaced(&'static str, &'static str),
     /// What is to be said is not JSON of the right shape.
     #[error("{what} cannot be sent: {reason}")]
     Unreadable {

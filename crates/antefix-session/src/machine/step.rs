@@ -5,6 +5,8 @@ use crate::record::{EndReason, Entry};
 #[derive(Default)]
 pub(super) struct Step {
     pub(super) commands: Vec<Command>,
+    /// Said with the next event, so that it does not part records which belong together.
+    later: Vec<SessionEvent>,
 }
 
 impl Step {
@@ -16,7 +18,12 @@ impl Step {
     }
 
     pub(super) fn emit(&mut self, event: SessionEvent) {
-        self.commands.push(Command::Emit(event));
+        self.commands.extend(self.later.drain(..).chain([event]).map(Command::Emit));
+    }
+
+    /// Emits in front of the next event.
+    pub(super) fn emit_later(&mut self, event: SessionEvent) {
+        self.later.push(event);
     }
 
     pub(super) fn end(&mut self, turn: u64, reason: EndReason, message: Option<String>) {

@@ -4,10 +4,12 @@ use bytes::Bytes;
 
 use super::encode::{FORMAT_VERSION, KEPT};
 use super::{
-    AttemptId, AttemptRecord, EndReason, Entry, Header, LaneRecord, MessageContent, MessageRecord, Millis,
-    Origin, OutcomeRecord, PermissionRecord, Planned, Purpose, Record, RecordId, ResultRecord, RewindReason,
+    AttemptId, AttemptRecord, ContextRecord, EndReason, Entry, Header, LaneRecord, MessageContent,
+    MessageRecord, Millis, Origin, OutcomeRecord, PermissionRecord, Planned, Purpose, Record, RecordId,
+    ResultRecord, RewindReason,
 };
 use crate::dialect::Dialect;
+use crate::placement::Placement;
 
 /// A line that is not a record of a known format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,6 +94,7 @@ fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
         }
         "decision" => Record::Decision { guard: text(node, "guard")?, text: text(node, "text")? },
         "carry" => Record::Carry { messages: number(node, "messages")? },
+        "context" => Record::Context(decode_context(node)?),
         "permission" => Record::Permission(PermissionRecord {
             call: text(node, "call")?,
             tool: text(node, "tool")?,
@@ -110,9 +113,13 @@ fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
 
 fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
     let dialect = node.get("dialect").map(|_| word(node, "dialect", Dialect::from_name)).transpose()?;
+    let dialect = dialect.unwrap_or_default();
+    let placement =
+        node.get("reminders").map(|_| word(node, "reminders", Placement::from_name)).transpose()?;
+    let baseline = node.get("baseline").map(|list| list.items().map(decode_context).collect()).transpose()?;
     let is_kept = |value: Node<'_>| value.is_str(KEPT).then_some(true);
     Ok(LaneRecord {
-        dialect: dialect.unwrap_or_default(),
+        dialect,
         platform: word(node, "platform", Platform::from_name)?,
         model: text(node, "model")?,
         scope: text(node, "scope")?,
@@ -124,22 +131,34 @@ fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
         cache: node.get("cache").map(|ttl| decode_ttl(ttl, "cache")).transpose()?,
         contract: number(node, "contract")?,
         keeps_reasoning: given(node, "reasoning", is_kept)?.unwrap_or(false),
+        reminders: placement.unwrap_or(Placement::of_dialect(dialect)),
+        baseline: baseline.unwrap_or_default(),
+    })
+}
+
+fn decode_context(node: Node<'_>) -> Result<ContextRecord, RecordError> {
+    let text_of = |value: Node<'_>| Some(value.str()?.into_owned());
+    Ok(ContextRecord {
+        kind: text(node, "source")?,
+        key: given(node, "key", text_of)?.unwrap_or_default(),
+        state: raw(node, "state")?,
+        text: given(node, "text", text_of)?,
     })
 }
 
 fn decode_message(node: Node<'_>) -> Result<MessageRecord, RecordError> {
+    let id = |id: Node<'_>| Some(RecordId(id.u64()?));
+    let blocks = |name| -> Vec<Bytes> {
+        node.get(name).map(|blocks| blocks.items().map(raw_bytes).collect()).unwrap_or_default()
+    };
     let content = if let Some(results) = node.get("results") {
-        MessageContent::Results {
-            results: each(results, |id| Some(RecordId(id.u64()?)), "results")?,
-            blocks: node
-                .get("blocks")
-                .map(|blocks| blocks.items().map(raw_bytes).collect())
-                .unwrap_or_default(),
-        }
+        let results = each(results, id, "results")?;
+        MessageContent::Results { results, inside: blocks("inside"), blocks: blocks("blocks") }
     } else {
         MessageContent::Fragment(raw(node, "fragment")?)
     };
-    Ok(MessageRecord { origin: word(node, "origin", Origin::from_word)?, content })
+    let says = node.get("says").map_or_else(|| Ok(Vec::new()), |says| each(says, id, "says"))?;
+    Ok(MessageRecord { origin: word(node, "origin", Origin::from_word)?, content, says })
 }
 
 fn decode_attempt(node: Node<'_>) -> Result<AttemptRecord, RecordError> {

@@ -2,10 +2,11 @@ use antefix_models::Ttl;
 use antefix_wire::json::write_string;
 
 use super::{
-    AttemptRecord, Entry, Header, LaneRecord, MessageContent, MessageRecord, OutcomeRecord, PermissionRecord,
-    Planned, Record, ResultRecord,
+    AttemptRecord, ContextRecord, Entry, Header, LaneRecord, MessageContent, MessageRecord, OutcomeRecord,
+    PermissionRecord, Planned, Record, RecordId, ResultRecord,
 };
 use crate::dialect::Dialect;
+use crate::placement::Placement;
 
 impl Header {
     /// The header's object without its chain member.
@@ -42,6 +43,10 @@ impl Entry {
                 object.text("kind", "decision").text("guard", guard).text("text", text);
             }
             Record::Carry { messages } => drop(object.text("kind", "carry").number("messages", *messages)),
+            Record::Context(context) => {
+                object.text("kind", "context");
+                encode_context(&mut object, context);
+            }
             Record::Permission(permission) => encode_permission(&mut object, permission),
             Record::Rewind { reason } => drop(object.text("kind", "rewind").text("reason", reason.word())),
         }
@@ -70,6 +75,19 @@ fn encode_lane(object: &mut Object, lane: &LaneRecord) {
     if lane.keeps_reasoning {
         object.text("reasoning", KEPT);
     }
+    if lane.reminders != Placement::of_dialect(lane.dialect) {
+        object.text("reminders", lane.reminders.name());
+    }
+    if !lane.baseline.is_empty() {
+        object.raw(
+            "baseline",
+            &array(lane.baseline.iter().map(|context| {
+                let mut object = Object::new();
+                encode_context(&mut object, context);
+                object.close()
+            })),
+        );
+    }
     object.raw("envelope", &lane.envelope).raw("tools", &lane.tools).raw("system", &lane.system);
 }
 
@@ -77,12 +95,28 @@ fn encode_message(object: &mut Object, message: &MessageRecord) {
     object.text("kind", "message").text("origin", message.origin.word());
     match &message.content {
         MessageContent::Fragment(fragment) => drop(object.raw("fragment", fragment)),
-        MessageContent::Results { results, blocks } => {
-            object.raw("results", &array(results.iter().map(|id| id.0.to_string().into_bytes())));
-            if !blocks.is_empty() {
-                object.raw("blocks", &array(blocks.iter().map(|block| block.to_vec())));
+        MessageContent::Results { results, inside, blocks } => {
+            object.raw("results", &ids(results));
+            for (name, list) in [("inside", inside), ("blocks", blocks)] {
+                if !list.is_empty() {
+                    object.raw(name, &array(list.iter().map(|block| block.to_vec())));
+                }
             }
         }
+    }
+    if !message.says.is_empty() {
+        object.raw("says", &ids(&message.says));
+    }
+}
+
+fn encode_context(object: &mut Object, context: &ContextRecord) {
+    object.text("source", &context.kind);
+    if !context.key.is_empty() {
+        object.text("key", &context.key);
+    }
+    object.raw("state", &context.state);
+    if let Some(text) = &context.text {
+        object.text("text", text);
     }
 }
 
@@ -159,6 +193,10 @@ fn quoted(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 2);
     write_string(&mut out, text);
     out
+}
+
+fn ids(records: &[RecordId]) -> Vec<u8> {
+    array(records.iter().map(|id| id.0.to_string().into_bytes()))
 }
 
 fn array(items: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {

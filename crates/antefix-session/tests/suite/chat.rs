@@ -2,6 +2,7 @@
 
 use antefix_models::{Platform, Preset, Rules};
 use antefix_session::dialect::Dialect;
+use antefix_session::placement::Placement;
 use antefix_session::record::LaneRecord;
 use antefix_sim::{ChatConfig, Config, HttpRequest, Script, Simulator, TemplateClass};
 use antefix_wire::assemble::{Assembled, ChatAssembler};
@@ -31,6 +32,8 @@ pub fn lane(setup: &Setup) -> LaneRecord {
     LaneRecord {
         dialect: Dialect::OpenAiChat,
         keeps_reasoning: setup.thinking,
+        reminders: setup.placement(),
+        baseline: Vec::new(),
         platform: Platform::Compatible,
         model: model(setup).to_owned(),
         scope: "5c09e".to_owned(),
@@ -50,8 +53,11 @@ pub fn lane(setup: &Setup) -> LaneRecord {
 /// A server that renders as the model's template does: one that wants turns to alternate, or, with thinking, one that
 /// leaves out earlier reasoning.
 pub fn simulator(setup: &Setup) -> Simulator {
-    let template =
-        if setup.thinking { TemplateClass::ReasoningStripping } else { TemplateClass::StrictAlternation };
+    let template = match setup.placement() {
+        _ if setup.thinking => TemplateClass::ReasoningStripping,
+        Placement::DeveloperMessage => TemplateClass::AppendOnly,
+        _ => TemplateClass::StrictAlternation,
+    };
     let script = Script::parse("rule\n  on any\n  think Thought {{turn}}.\n  text Fine.\n").unwrap();
     Simulator::new(Config::chat(ChatConfig { template, ..ChatConfig::llamacpp() }), script)
 }

@@ -9,6 +9,7 @@ mod carry;
 mod chat;
 mod format;
 mod random;
+mod reminders;
 mod replay;
 
 mod reply;

@@ -114,7 +114,14 @@ impl Conversation {
         };
         let cache = *random.pick(&[Some(Ttl::FiveMinutes), Some(Ttl::OneHour), None]);
         let dialect = *random.pick(&Dialect::ALL);
-        let setup = Setup { dialect, thinking: random.once_in(2), cache, bare: random.once_in(8), settings };
+        let setup = Setup {
+            dialect,
+            thinking: random.once_in(2),
+            cache,
+            bare: random.once_in(8),
+            settings,
+            reminders: None,
+        };
         Self { seed, random, stage: Stage::new(setup), happened: BTreeMap::new() }
     }
 
@@ -204,13 +211,22 @@ impl Conversation {
         if self.random.once_in(12) {
             self.note("kill at a prompt");
             let setup = self.build();
-            return self.stage.step_and_die(Event::Prompt(blocks), &mut self.random, setup);
+            return self.stage.step_and_die(
+                Event::Prompt { blocks, context: Vec::new() },
+                &mut self.random,
+                setup,
+            );
         }
-        let commands = self.stage.commands(Event::Prompt(blocks.clone()));
+        let commands = self.stage.commands(Event::Prompt { blocks: blocks.clone(), context: Vec::new() });
         let now = self.stage.now();
         let expect = gist(&commands);
         for other in &mut others {
-            assert_eq!(gist(&other.step(Event::Prompt(blocks.clone()), now).unwrap()), expect);
+            assert_eq!(
+                gist(
+                    &other.step(Event::Prompt { blocks: blocks.clone(), context: Vec::new() }, now).unwrap()
+                ),
+                expect
+            );
             same_state(other, &self.stage.session);
         }
         self.stage.perform(commands);

@@ -9,8 +9,9 @@ use antefix_session::conversation::{Call, Conversation};
 use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event, RequestReport, Returned, SessionEvent};
 use antefix_session::machine::{Session, Settings};
+use antefix_session::placement::Placement;
 use antefix_session::record::{
-    AttemptId, EndReason, Entry, Header, LaneRecord, Millis, PermissionRecord, Planned, Record,
+    AttemptId, ContextRecord, EndReason, Entry, Header, LaneRecord, Millis, PermissionRecord, Planned, Record,
 };
 use antefix_sim::{Binding, Config, HttpRequest, Script, Simulator};
 use antefix_wire::assemble::{Assembled, Assembler};
@@ -31,6 +32,8 @@ pub struct Setup {
     pub cache: Option<Ttl>,
     /// Without tools and prompt, so that a body begins with its messages.
     pub bare: bool,
+    /// Where reminders stand, if not where the dialect has them.
+    pub reminders: Option<Placement>,
     pub settings: Settings,
 }
 
@@ -41,8 +44,16 @@ impl Default for Setup {
             thinking: false,
             cache: Some(Ttl::FiveMinutes),
             bare: false,
+            reminders: None,
             settings: Settings { retries: 1, ..Settings::default() },
         }
+    }
+}
+
+impl Setup {
+    pub fn placement(&self) -> Placement {
+        let is_here = |placement: &Placement| placement.is_in(self.dialect);
+        self.reminders.filter(is_here).unwrap_or(Placement::of_dialect(self.dialect))
     }
 }
 
@@ -70,6 +81,8 @@ pub struct Stage {
     /// What was said about the last of them.
     pub last_words: Option<String>,
     pub notices: Vec<String>,
+    /// What the model was told of its surroundings.
+    pub told: Vec<String>,
     pub reports: Vec<RequestReport>,
     /// What was forecast of each request.
     pub limits: Vec<Vec<Limit>>,
@@ -101,6 +114,7 @@ impl Stage {
             ends: Vec::new(),
             last_words: None,
             notices: Vec::new(),
+            told: Vec::new(),
             reports: Vec::new(),
             limits: Vec::new(),
             simulator: Simulator::new(config, script),
@@ -116,6 +130,7 @@ impl Stage {
     /// From now on it goes on in another dialect.
     pub fn switch(&mut self, dialect: Dialect) {
         self.setup.dialect = dialect;
+        self.chat_simulator = chat::simulator(&self.setup);
         // The rules are the new model's.
         self.resume();
         self.open_lane();
@@ -141,7 +156,13 @@ impl Stage {
 
     /// The user says something.
     pub fn prompt(&mut self, text: &str) {
-        self.step(Event::Prompt(vec![text_block(text)]));
+        self.step(Event::Prompt { blocks: vec![text_block(text)], context: Vec::new() });
+    }
+
+    /// The user says something, and the model is told what has changed.
+    pub fn prompt_with(&mut self, text: &str, context: Vec<ContextRecord>) {
+        self.step(Event::Settle);
+        self.step(Event::Prompt { blocks: vec![text_block(text)], context });
     }
 
     /// The request in flight ends.
@@ -322,6 +343,7 @@ impl Stage {
             Command::Emit(SessionEvent::RequestStarted { limits, .. }) => self.limits.push(limits),
             Command::Emit(SessionEvent::RequestFinished(report)) => self.reports.push(*report),
             Command::Emit(SessionEvent::Notice(text)) => self.notices.push(text),
+            Command::Emit(SessionEvent::Reminder { text, .. }) => self.told.push(text),
             Command::Emit(_) => {}
         }
     }
@@ -414,7 +436,11 @@ fn session(conversation: Conversation, setup: &Setup) -> Session {
 }
 
 fn model(setup: &Setup) -> &'static str {
-    if setup.thinking { "claude-opus-5-5" } else { "claude-sonnet-4-6" }
+    match setup.placement() {
+        _ if setup.thinking => "claude-opus-5-5",
+        Placement::SystemMessage => "claude-opus-4-8",
+        _ => "claude-sonnet-4-6",
+    }
 }
 
 /// A head long enough to be cached.
@@ -431,6 +457,8 @@ pub fn lane(setup: &Setup) -> LaneRecord {
     LaneRecord {
         dialect: Dialect::Anthropic,
         keeps_reasoning: false,
+        reminders: setup.placement(),
+        baseline: Vec::new(),
         platform: Platform::Anthropic,
         model: model(setup).to_owned(),
         scope: "5c09e".to_owned(),

@@ -25,7 +25,10 @@ fn a_prompt_that_cannot_be_read_changes_nothing() {
     // Deeper than its message may be nested.
     let deep = format!("{}{}", r#"{"a":"#.repeat(1017), "1".to_owned() + &"}".repeat(1017));
     for block in ["{\"type\":", "[1]", "\"text\"", &deep] {
-        let event = Event::Prompt(vec![text_block("fine"), Bytes::from(block.to_owned())]);
+        let event = Event::Prompt {
+            blocks: vec![text_block("fine"), Bytes::from(block.to_owned())],
+            context: Vec::new(),
+        };
         let error = stage.session.step(event, Millis(9)).unwrap_err();
         assert!(matches!(error, SessionError::Unreadable { what: "the prompt", .. }), "{block}: {error}");
         assert_eq!(stage.session.conversation().head(), head);
@@ -61,7 +64,7 @@ fn output_that_cannot_be_read_changes_nothing() {
 fn what_is_said_is_frozen_without_white_space() {
     let mut stage = Stage::new(Setup::default());
     let block = Bytes::from("{ \"type\" :\n\"text\", \"text\": \"a \\u00e9\\/\" , \"n\": 1.50 }");
-    stage.step(Event::Prompt(vec![text_block(" \n"), block]));
+    stage.step(Event::Prompt { blocks: vec![text_block(" \n"), block], context: Vec::new() });
     let message = stage.session.conversation().path().last().unwrap();
     assert_eq!(
         text(message.fragment()),
@@ -88,7 +91,7 @@ fn events_out_of_order_are_refused() {
         assert_eq!(stage.session.step(event, Millis(9)).unwrap_err(), expect);
         assert_eq!(stage.session.conversation().head(), head);
     };
-    let prompt = || Event::Prompt(vec![text_block("x")]);
+    let prompt = || Event::Prompt { blocks: vec![text_block("x")], context: Vec::new() };
     refused(&mut stage, Event::Due, SessionError::Unexpected("due"));
     refused(&mut stage, Event::Rewind { turn: 1 }, SessionError::NoTurn(1));
     stage.prompt("Do it.");
@@ -220,9 +223,9 @@ fn records_that_do_not_fit_are_refused() {
     let Record::Attempt(attempt) = stage.entries[3].record.clone() else { unreachable!() };
     let message = |json: &'static str| {
         let content = MessageContent::Fragment(Bytes::from(json));
-        Record::Message(MessageRecord { origin: Origin::User, content })
+        Record::Message(MessageRecord { origin: Origin::User, content, says: vec![] })
     };
-    let sealed = MessageContent::Results { results: vec![RecordId(2)], blocks: vec![] };
+    let sealed = MessageContent::Results { results: vec![RecordId(2)], inside: vec![], blocks: vec![] };
     let turn = || Record::Turn { turn: 2 };
     let cases = [
         (entry(next + 1, next, turn()), ApplyError::Number { found: next + 1, expected: next }),
@@ -230,7 +233,11 @@ fn records_that_do_not_fit_are_refused() {
         (entry(next, next - 2, turn()), ApplyError::Reference(next)),
         (entry(next, next, Record::Rewind { reason: RewindReason::User }), ApplyError::Reference(next)),
         (
-            entry(next, next - 1, Record::Message(MessageRecord { origin: Origin::User, content: sealed })),
+            entry(
+                next,
+                next - 1,
+                Record::Message(MessageRecord { origin: Origin::User, content: sealed, says: vec![] }),
+            ),
             ApplyError::Reference(next),
         ),
         (entry(next, next - 1, Record::Attempt(attempt.clone())), ApplyError::Reference(next)),
@@ -343,7 +350,7 @@ fn objects_that_are_no_records_are_refused() {
 #[test]
 fn a_blank_prompt_is_stopped_by_the_input_guard() {
     let mut stage = Stage::new(Setup::default());
-    let commands = stage.commands(Event::Prompt(vec![text_block(" ")]));
+    let commands = stage.commands(Event::Prompt { blocks: vec![text_block(" ")], context: Vec::new() });
     let text = "the prompt is empty; say what is wanted".to_owned();
     let decision = Record::Decision { guard: "input".to_owned(), text: text.clone() };
     let ended = SessionEvent::TurnEnded { turn: 1, reason: EndReason::Guard, message: Some(text) };

@@ -96,7 +96,7 @@ impl Row {
         assert!(stage.session.is_idle(), "{}", self.name);
         let mut other = stage.replayed(&stage.setup);
         let before = stage.entries.len();
-        let prompt = || Event::Prompt(vec![text_block("Next.")]);
+        let prompt = || Event::Prompt { blocks: vec![text_block("Next.")], context: Vec::new() };
         stage.step(prompt());
         let found: Vec<String> = stage.entries.iter().skip(from).map(line).collect();
         let dialect = stage.setup.dialect;

@@ -91,10 +91,11 @@ fn a_rewind_costs_the_conversation_once() {
     };
     let back = cost(&mut stage, Event::Rewind { turn: 2 });
     assert!(back[0] <= total && back[1..] == [0; 3], "{back:?}");
-    let first = cost(&mut stage, Event::Prompt(vec![text_block("Otherwise.")]));
+    let first =
+        cost(&mut stage, Event::Prompt { blocks: vec![text_block("Otherwise.")], context: Vec::new() });
     assert!(first[1] <= total + 10_000, "{first:?}");
     stage.end(End::Done);
-    let second = cost(&mut stage, Event::Prompt(vec![text_block("And on.")]));
+    let second = cost(&mut stage, Event::Prompt { blocks: vec![text_block("And on.")], context: Vec::new() });
     assert!(second.iter().all(|bytes| *bytes < 20_000), "{second:?} of {total}");
 }
 

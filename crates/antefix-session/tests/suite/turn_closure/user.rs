@@ -201,7 +201,8 @@ fn the_process_dies() {
 fn the_process_dies_before_the_request() {
     let prompt_and_die = |stage: &mut Stage, lost: usize| {
         stage.end(End::Done);
-        let commands = stage.commands(Event::Prompt(vec![text_block("Lost?")]));
+        let commands =
+            stage.commands(Event::Prompt { blocks: vec![text_block("Lost?")], context: Vec::new() });
         stage.entries.extend(commands.into_iter().filter_map(appended).flatten());
         dies(stage, lost);
     };
