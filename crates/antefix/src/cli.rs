@@ -1,5 +1,6 @@
 //! The command line.
 
+mod conform;
 mod money;
 mod sim;
 
@@ -9,6 +10,7 @@ use antefix_tools::permission::Mode;
 use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use conform::ConformArgs;
 pub use money::{
     BillArgs, BillBy, CheckArgs, ExportFormat, GrowthArgs, LedgerAction, LedgerArgs, PricesArgs,
     SelftestArgs, Share, What, WhatifArgs,
@@ -62,6 +64,8 @@ pub enum Command {
     Selftest(SelftestArgs),
     /// Check what antefix needs and say what is missing
     Doctor(DoctorArgs),
+    /// Change one thing at a time between two messages and say what is kept of the prompt, provider by provider
+    Conform(ConformArgs),
 }
 
 /// `antefix demo`

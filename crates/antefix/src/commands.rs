@@ -2,6 +2,7 @@
 
 pub mod bill;
 pub mod check;
+pub mod conform;
 pub mod demo;
 pub mod diff;
 pub mod doctor;

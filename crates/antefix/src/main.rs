@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::check(&args),
         Command::Selftest(args) => commands::selftest::selftest(&args, &environment),
         Command::Doctor(args) => commands::doctor::doctor(&args, &environment),
+        Command::Conform(args) => commands::conform::conform(&args),
     };
     match result {
         Ok(code) => code,

@@ -1,0 +1,176 @@
+use super::column::Column;
+
+/// One row of the matrix: what changes between a first task and the message behind it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// What changes.
+    pub about: &'static str,
+    /// What is there before the session begins.
+    pub before: Vec<Step>,
+    /// What happens behind the first task.
+    pub change: Vec<Step>,
+    /// How the messages behind the change take the session up.
+    pub goes_on: &'static [&'static str],
+    /// What the first of them adds to its command line.
+    pub message: &'static [&'static str],
+    /// What the user says in it, where it is not [`MESSAGE`].
+    pub prompt: &'static str,
+    /// What happens between this message and the last one.
+    pub later: Vec<Step>,
+    /// The message goes back behind the first task, so that this is the prompt to be kept.
+    pub goes_back: bool,
+    /// What the model is told of the change.
+    pub told: Told,
+    /// What a column is expected to do; the first that holds, and else everything is kept.
+    declared: Vec<(Columns, Declared)>,
+}
+
+/// Something that happens in a scene. Paths begin with `project/`, `home/` or `config/`.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A file is written, its folders made.
+    Write(&'static str, &'static str),
+    /// A file or folder is removed.
+    Remove(&'static str),
+    /// `git` runs in the project.
+    Git(&'static [&'static str]),
+    /// All later processes run where it is another day.
+    AnotherDay,
+    /// The provider's clock moves on by minutes, while nothing happens.
+    Minutes(u64),
+    /// The user says something, with further arguments, to a new process that ends well.
+    Say(&'static str, &'static [&'static str]),
+    /// The user says something, and the process is killed at the first event of this type.
+    Kill(&'static str, &'static str),
+    /// The user says something, and interrupts it at the first event of this type.
+    Interrupt(&'static str, &'static str),
+    /// The user says something, and the turn ends badly.
+    Fail(&'static str),
+}
+
+/// What the model is told of a change, and must not be told twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Each of these stands once behind the old prompt.
+    Words(&'static [&'static str]),
+    /// Nothing but what the user says.
+    Nothing,
+    /// Whatever: the row is about something else.
+    Whatever,
+}
+
+/// What is expected of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declared {
+    /// Every old position is kept, and as much is read as if nothing had changed.
+    Kept,
+    /// The prompt begins anew once, for this reason, and is kept from there on.
+    Planned(&'static str),
+    /// The provider's own rules do not let the cache be read; this is where they stand.
+    Limited(&'static str),
+}
+
+impl Row {
+    /// A row in which nothing has changed yet.
+    pub fn new(name: &'static str, about: &'static str) -> Self {
+        Self {
+            name,
+            about,
+            before: Vec::new(),
+            change: Vec::new(),
+            goes_on: &["--continue"],
+            message: &[],
+            prompt: MESSAGE,
+            later: Vec::new(),
+            goes_back: false,
+            told: Told::Nothing,
+            declared: Vec::new(),
+        }
+    }
+
+    /// What is there before the session begins.
+    pub fn before(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.before.extend(steps);
+        self
+    }
+
+    /// What happens behind the first task.
+    pub fn change(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.change.extend(steps);
+        self
+    }
+
+    /// How the messages behind the change take the session up, where not as the last of the folder.
+    pub fn goes_on(self, goes_on: &'static [&'static str]) -> Self {
+        Self { goes_on, ..self }
+    }
+
+    /// What the message behind the change adds to its command line.
+    pub fn message(self, message: &'static [&'static str]) -> Self {
+        Self { message, ..self }
+    }
+
+    /// What the user says behind the change.
+    pub fn prompt(self, prompt: &'static str) -> Self {
+        Self { prompt, ..self }
+    }
+
+    /// The message goes back behind the first task.
+    pub fn goes_back(self) -> Self {
+        Self { goes_back: true, ..self }
+    }
+
+    /// What the model is told.
+    pub fn told(self, words: &'static [&'static str]) -> Self {
+        Self { told: Told::Words(words), ..self }
+    }
+
+    /// What the model is told is not what the row is about.
+    pub fn whatever_is_told(self) -> Self {
+        Self { told: Told::Whatever, ..self }
+    }
+
+    /// The prompt begins anew in these columns.
+    #[expect(dead_code, reason = "no row of today begins anew")]
+    pub fn planned(mut self, holds: Columns, why: &'static str) -> Self {
+        self.declared.push((holds, Declared::Planned(why)));
+        self
+    }
+
+    /// The provider's rules stand in the way in these columns.
+    pub fn limited(mut self, holds: Columns, source: &'static str) -> Self {
+        self.declared.push((holds, Declared::Limited(source)));
+        self
+    }
+
+    /// What is expected of a column.
+    pub fn declared(&self, column: Column) -> Declared {
+        self.declared
+            .iter()
+            .find(|(holds, _)| holds(column))
+            .map_or(Declared::Kept, |(_, declared)| *declared)
+    }
+}
+
+impl Declared {
+    /// The word for it in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Planned(_) => "planned",
+            Self::Limited(_) => "provider-limited",
+        }
+    }
+}
+
+/// Whether something holds for a column.
+type Columns = fn(Column) -> bool;
+
+/// The first task.
+pub const TASK: &str = "First task: find out what the project does.";
+/// The message behind the change.
+pub const MESSAGE: &str = "Second message: what is left to do?";
+/// The message behind that one.
+pub const AGAIN: &str = "Third message: thank you.";

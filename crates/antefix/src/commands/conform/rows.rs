@@ -1,0 +1,85 @@
+//! The rows of the matrix.
+
+use super::column::Column;
+use super::row::{Row, Step};
+use Step::{AnotherDay, Fail, Git, Interrupt, Kill, Minutes, Remove, Say, Write};
+
+/// All rows, in the order in which they are printed.
+pub fn rows() -> Vec<Row> {
+    let mut rows = plain();
+    rows.extend(turns());
+    rows.extend(surroundings());
+    rows
+}
+
+/// What changes nothing that is sent, and what the provider itself decides.
+fn plain() -> Vec<Row> {
+    vec![
+        Row::new("nothing", "nothing changes"),
+        Row::new("pause", "the user comes back after six minutes")
+            .change([Minutes(6)])
+            .limited(Column::is_messages, FIVE_MINUTES),
+        Row::new("parallel-14", "the model makes 14 calls in one step").prompt("A wide step of 14 calls."),
+        Row::new("parallel-40", "the model makes 40 calls in one step").prompt("A wide step of 40 calls."),
+        Row::new("image", "the user shows the first image")
+            .message(&["--attach", "{root}/dot.png"])
+            .whatever_is_told()
+            .limited(Column::is_messages, FIRST_IMAGE),
+    ]
+}
+
+/// How turns end, and what is done with them.
+fn turns() -> Vec<Row> {
+    vec![
+        Row::new("rewind", "the last turn is dropped and something else is said")
+            .change([Say("A detour.", &[])])
+            .message(&["--rewind", "2"])
+            .goes_back(),
+        Row::new("fork", "the session goes on in a copy").message(&["--fork"]),
+        Row::new("refusal", "the model refuses to go on").change([Fail("Refuse this.")]).goes_back(),
+        Row::new("cancelled", "the user stops an answer and says something else")
+            .change([Interrupt("Hang in an answer.", "text")])
+            .whatever_is_told(),
+        Row::new("killed-in-answer", "the process is killed while the model answers")
+            .change([Kill("Hang in an answer.", "text")])
+            .whatever_is_told(),
+        Row::new("killed-in-call", "the process is killed while a command runs")
+            .change([Kill("Wait in a command.", "call_output")])
+            .told(&["This call was not completed"]),
+    ]
+}
+
+/// What is round the project.
+fn surroundings() -> Vec<Row> {
+    vec![
+        Row::new("instructions-edited", "a line is added to AGENTS.md")
+            .change([Write("project/AGENTS.md", "# Rules of this project\nName things in full.\n")])
+            .whatever_is_told(),
+        Row::new("instructions-deleted", "AGENTS.md is deleted")
+            .change([Remove("project/AGENTS.md")])
+            .whatever_is_told(),
+        Row::new("instructions-added", "the user's own AGENTS.md is written")
+            .change([Write("config/antefix/AGENTS.md", "Say where you are unsure.\n")])
+            .whatever_is_told(),
+        Row::new("date", "it is another day, in another time zone").change([AnotherDay]).whatever_is_told(),
+        Row::new("git", "another branch is checked out, and a file is new")
+            .change([Git(&["checkout", "-q", "-b", "another"]), Write("project/new.txt", "new\n")])
+            .whatever_is_told(),
+        Row::new("file-changed", "a file that was read is changed outside")
+            .change([Write("project/notes.txt", "one\ntwo and a half\nthree\n")])
+            .whatever_is_told(),
+        Row::new("file-touched", "a file that was read is written anew as it is")
+            .change([Write("project/notes.txt", "one\ntwo\nthree\n")]),
+        Row::new("other-folder", "the session goes on in another folder")
+            .before([Write("elsewhere/notes.txt", "four\n")])
+            .goes_on(&["--resume", "0", "--cwd", "{root}/elsewhere"])
+            .whatever_is_told(),
+    ]
+}
+
+/// Why a pause costs what it costs.
+const FIVE_MINUTES: &str = "entries live five minutes from the request that wrote or last read them \
+(platform.claude.com/docs/en/build-with-claude/prompt-caching, 2026-09-23)";
+/// Why a first image costs what it costs.
+const FIRST_IMAGE: &str = "whether there are images at all is part of the key of all messages \
+(platform.claude.com/docs/en/build-with-claude/prompt-caching, 2026-09-23)";
