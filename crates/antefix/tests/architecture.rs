@@ -9,7 +9,7 @@ use std::process::Command;
 use antefix_wire::json::{Body, Node};
 
 /// What each crate uses of the others, tests aside. A new edge is a decision: change it here with a reason.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("antefix-wire", &[]),
     ("antefix-models", &[]),
     ("antefix-prefix", &["antefix-wire", "antefix-models"]),
@@ -22,6 +22,8 @@ const EDGES: [(&str, &[&str]); 11] = [
     // The capture format is JSON; the server puts the simulator behind a socket.
     ("antefix-http", &["antefix-wire", "antefix-sim"]),
     ("antefix-tools", &["antefix-wire"]),
+    // Servers over HTTP are reached through the one client.
+    ("antefix-mcp", &["antefix-wire", "antefix-http"]),
     (
         "antefix-runtime",
         &["antefix-wire", "antefix-models", "antefix-session", "antefix-http", "antefix-tools"],
@@ -44,19 +46,20 @@ const EDGES: [(&str, &[&str]); 11] = [
 ];
 
 /// Libraries that only these crates may name, tests included.
-const OWNERS: [(&str, &[&str]); 12] = [
+const OWNERS: [(&str, &[&str]); 13] = [
     ("hyper", &["antefix-http"]),
     ("hyper-util", &["antefix-http"]),
     ("reqwest", &["antefix-http"]),
     ("axum", &["antefix-http"]),
     ("rustls", &["antefix-http"]),
+    ("rmcp", &["antefix-mcp"]),
     ("clap", &["antefix"]),
     ("rusqlite", &["antefix-ledger-file"]),
     ("grep-searcher", &["antefix-tools"]),
     ("ignore", &["antefix-tools"]),
     ("landlock", &["antefix-tools"]),
     ("seccompiler", &["antefix-tools"]),
-    ("tokio", &["antefix-http", "antefix-tools", "antefix-runtime", "antefix"]),
+    ("tokio", &["antefix-http", "antefix-tools", "antefix-mcp", "antefix-runtime", "antefix"]),
 ];
 
 /// Libraries that no crate may name outside its tests: they change bytes behind our back.

@@ -1,0 +1,160 @@
+//! Which servers there are, and how each is reached.
+
+mod expand;
+mod file;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use antefix_http::client::Secret;
+
+use crate::local::LocalServer;
+
+pub use expand::Unset;
+pub use file::{ConfigError, Draft, Found, read};
+
+/// One server.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Its name: the key in the configuration.
+    pub name: String,
+    /// How it is reached.
+    pub transport: Transport,
+    /// How long it may take from its start to the end of its list of tools.
+    pub timeout: Duration,
+    /// How long a call may be without an answer or a word of progress.
+    pub call_timeout: Duration,
+    /// Whether the first request of a session waits for it.
+    pub required: bool,
+    /// Where it is configured, in words: `project .mcp.json`.
+    pub source: String,
+}
+
+impl ServerConfig {
+    /// A server that is not required, with the default patience.
+    pub fn new(name: impl Into<String>, transport: Transport, source: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            transport,
+            timeout: START_TIMEOUT,
+            call_timeout: CALL_TIMEOUT,
+            required: false,
+            source: source.into(),
+        }
+    }
+
+    /// The values of variables and headers, which must not be shown.
+    pub(crate) fn secrets(&self) -> Vec<&Secret> {
+        match &self.transport {
+            Transport::Stdio(stdio) => stdio.env.values().collect(),
+            Transport::Http(http) => http.headers.values().collect(),
+            Transport::Local(_) => Vec::new(),
+        }
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone)]
+pub enum Transport {
+    /// A process of ours, one JSON message a line on its standard input and output.
+    Stdio(Stdio),
+    /// Streamable HTTP.
+    Http(Http),
+    /// In this process.
+    Local(Arc<dyn LocalServer>),
+}
+
+impl Transport {
+    /// In one line, without secrets.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Stdio(stdio) => {
+                let words = std::iter::once(&stdio.command).chain(&stdio.args);
+                words.map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+            Self::Http(http) => shown_url(&http.url),
+            Self::Local(_) => "in this process".to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio(stdio) => stdio.fmt(f),
+            Self::Http(http) => http.fmt(f),
+            Self::Local(_) => f.write_str("Local"),
+        }
+    }
+}
+
+/// A server that is a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stdio {
+    /// The program: a path, or a name that is looked for on `PATH`.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables it gets beside those that all servers get.
+    pub env: BTreeMap<String, Secret>,
+    /// Its working folder; the session's, if there is none.
+    pub cwd: Option<PathBuf>,
+}
+
+/// A server behind an address.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Http {
+    /// `http://` or `https://`; may hold a query.
+    pub url: String,
+    /// Headers of every request.
+    pub headers: BTreeMap<String, Secret>,
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http").field("url", &shown_url(&self.url)).field("headers", &self.headers).finish()
+    }
+}
+
+/// An address without its query and without a user, since both may hold a key.
+fn shown_url(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let (url, rest) = url.split_at(end);
+    let query = if rest.is_empty() { "" } else { "?…" };
+    match url.split_once("://") {
+        Some((scheme, address)) => {
+            let host = address.find('/').unwrap_or(address.len());
+            let (authority, path) = address.split_at(host);
+            let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+            format!("{scheme}://{authority}{path}{query}")
+        }
+        None => format!("{url}{query}"),
+    }
+}
+
+/// How long a server may take to start unless the configuration says otherwise.
+pub const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a call may be silent unless the configuration says otherwise.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_what_may_be_a_key() {
+        for (url, shown) in [
+            ("https://a.example/mcp", "https://a.example/mcp"),
+            ("https://a.example/mcp?key=1", "https://a.example/mcp?…"),
+            ("https://user:pass@a.example:8080", "https://a.example:8080"),
+            ("https://user:p@ss@a.example/x#y", "https://a.example/x?…"),
+            ("a?b", "a?…"),
+        ] {
+            assert_eq!(shown_url(url), shown);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What carries messages.
+
+pub(crate) mod stdio;
