@@ -19,6 +19,7 @@ from typing import Any
 import chat_model
 from cache_model import Rules, bill, counter
 from captured import BadInput, Request, Segment, read_capture
+from lineage import bytes_difference, shared_segments
 from source import parse
 
 MESSAGES = {"anthropic-in-band", "anthropic-without"}
@@ -71,10 +72,7 @@ class Cell:
         kept, cached = Fraction(1), Fraction(1)
         for number in numbers:
             request, earlier = self.requests[number], self.before(number)
-            old = [(one.text, one.raw) for one in earlier.segments]
-            new = [(one.text, one.raw) for one in request.segments]
-            same = next((at for at, (left, right) in enumerate(zip(old, new)) if left != right), min(len(old), len(new)))
-            kept = min(kept, Fraction(same, len(old)))
+            kept = min(kept, Fraction(same_positions(earlier, request), len(earlier.segments)))
             total = self.total(earlier)
             cached = min(cached, Fraction(min(self.read(request), total), total))
         return kept, cached
@@ -90,6 +88,15 @@ class Cell:
         said = self.said(number, len(self.before(number).segments))
         if len(said) != 1 or json.dumps(prompt).encode() not in said[0].raw:
             yield f"request {number} says more than the user does"
+
+
+def same_positions(earlier: Request, later: Request) -> int:
+    """How many positions of the earlier prompt stand at the front of the later one, bytes and all."""
+    shared = shared_segments(earlier, later)
+    found = bytes_difference(earlier, later, shared)
+    if found is None:
+        return shared
+    return next(at for at, one in enumerate(earlier.segments) if (one.pointer + "/").startswith(found["earlier"] + "/"))
 
 
 def told(cell: Cell) -> Iterator[str]:

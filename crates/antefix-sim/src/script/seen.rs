@@ -29,7 +29,8 @@ pub(crate) struct SeenMessage<'a> {
 impl<'a> SeenMessage<'a> {
     /// What the user wrote; reminders wrapped in tags are not the user's words.
     pub fn words(&self) -> impl Iterator<Item = &'a str> {
-        self.texts.iter().copied().filter(|text| !text.trim_start().starts_with("<system-reminder"))
+        let is_reminder = |text: &str| REMINDERS.iter().any(|tag| text.trim_start().starts_with(tag));
+        self.texts.iter().copied().filter(move |text| !is_reminder(text))
     }
 
     /// Whether the user speaks in it.
@@ -46,3 +47,6 @@ pub(crate) struct SeenResult<'a> {
     pub text: &'a str,
     pub is_error: bool,
 }
+
+/// How texts begin that a client says in the user's place.
+const REMINDERS: [&str; 2] = ["<system-reminder", "<antefix-note"];

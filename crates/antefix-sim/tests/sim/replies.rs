@@ -95,6 +95,10 @@ rule
             "Looking. | read{\"path\":\"a.rs\"} | read{} | tool_use",
         ),
         (
+            format!("{fix},{}", user("<antefix-note kind=\\\"git\\\">fix</antefix-note>")),
+            "Looking. | read{\"path\":\"a.rs\"} | read{} | tool_use",
+        ),
+        (
             format!("{fix},{{\"role\":\"system\",\"content\":\"x\"}}"),
             "Looking. | read{\"path\":\"a.rs\"} | read{} | tool_use",
         ),
