@@ -13,6 +13,8 @@ pub enum Part {
     Typed,
     /// Images and documents of the user.
     Attached,
+    /// What the model was told of its surroundings, by kind.
+    Reminder(String),
     /// What the model wrote.
     Text,
     /// What the model thought.
@@ -36,6 +38,7 @@ impl Part {
             Self::Baseline => ("baseline", None),
             Self::Typed => ("typed", None),
             Self::Attached => ("attached", None),
+            Self::Reminder(kind) => ("reminder", Some(kind)),
             Self::Text => ("text", None),
             Self::Thinking => ("thinking", None),
             Self::Calls(tool) => ("calls", Some(tool)),
@@ -54,6 +57,7 @@ impl fmt::Display for Part {
             Self::Baseline => out.write_str("session baseline"),
             Self::Typed => out.write_str("typed by you"),
             Self::Attached => out.write_str("attached by you"),
+            Self::Reminder(kind) => write!(out, "reminders: {kind}"),
             Self::Text => out.write_str("model's text"),
             Self::Thinking => out.write_str("model's thinking"),
             Self::Calls(tool) => write!(out, "calls: {tool}"),

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use antefix_ledger::{Posting, lay_out, measure};
 use antefix_models::{Counts, Money, PriceBook, Tokens, cost};
-use antefix_session::conversation::{Call, Conversation, Message};
+use antefix_session::conversation::{Call, Conversation, Message, Reminder};
 use antefix_session::record::{AttemptId, Entry, Header, LaneRecord, Origin, Record, RecordId};
 use antefix_wire::json::{Body, Node};
 
 use super::Part;
 use crate::ledger::prices_of;
+use crate::stream_json::quoted;
 
 /// A block of a prompt, and what it cost to have it in the history.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Piece {
     pub input: Option<Body>,
     /// The block itself.
     pub block: Body,
+    /// Its length in bytes, of which tokens are shared out.
+    pub weight: u64,
     /// Its tokens; `None` until a request has been answered that it rode in.
     pub known: Option<Tokens>,
     /// Requests it rode in whose usage is known.
@@ -102,7 +105,7 @@ impl Riders {
         let Some((posting, row)) = posting.and_then(|posting| Some((posting, posting.row?))) else { return };
         let riding: Vec<&Piece> = aboard.iter().filter_map(|&index| self.pieces.get(index)).collect();
         let known: Vec<_> = riding.iter().map(|piece| piece.known).collect();
-        let weights: Vec<_> = riding.iter().map(|piece| piece.block.bytes().len() as u64).collect();
+        let weights: Vec<_> = riding.iter().map(|piece| piece.weight).collect();
         let tokens = measure(&known, &weights, row.counts.prompt());
         let prices = prices_of(book, posting);
         for ((index, own), billed) in aboard.iter().zip(&tokens).zip(lay_out(&tokens, &row.counts)) {
@@ -115,8 +118,25 @@ impl Riders {
     }
 
     fn of_message(&self, message: &Message) -> Vec<Piece> {
+        let reminders = self.conversation.reminders();
+        let said = reminders.iter().filter(|reminder| reminder.message == Some(message.record()));
+        let told: Vec<Piece> = said.filter_map(|reminder| of_reminder(reminder, message.turn())).collect();
+        if message.origin() == Origin::Reminder {
+            return told;
+        }
         let blocks = message.blocks().into_iter().filter_map(|block| Body::parse(block.to_vec()).ok());
-        blocks.map(|block| self.of_block(message, block)).collect()
+        let mut pieces: Vec<Piece> = blocks.map(|block| self.of_block(message, block)).collect();
+        // Where reminders stand in a text, they are a part of it and weighed apart; where they are all of it, instead.
+        for reminder in &told {
+            let holds = |piece: &Piece| piece.block.text().contains(inner(&reminder.block));
+            let Some(at) = pieces.iter().rposition(holds) else { continue };
+            match pieces.get_mut(at).filter(|piece| !is_all_reminder(&piece.block)) {
+                Some(piece) => piece.weight = piece.weight.saturating_sub(reminder.weight).max(1),
+                None => drop(pieces.remove(at)),
+            }
+        }
+        pieces.extend(told);
+        pieces
     }
 
     fn of_block(&self, message: &Message, block: Body) -> Piece {
@@ -171,8 +191,27 @@ fn of_head(lane: &LaneRecord) -> Vec<Piece> {
     tools.chain(system).collect()
 }
 
+/// A reminder, as a JSON text.
+fn of_reminder(reminder: &Reminder<'_>, turn: u64) -> Option<Piece> {
+    let text = Body::parse(quoted(reminder.context.text.as_ref()?).into_bytes()).ok()?;
+    Some(Piece { turn, ..piece(Part::Reminder(reminder.context.kind.clone()), text) })
+}
+
+/// Whether a text begins with a reminder's tag, and so is nothing else: nobody else can write one.
+fn is_all_reminder(block: &Body) -> bool {
+    let text = block.root().get("text").and_then(Node::str);
+    text.is_some_and(|text| text.starts_with("<antefix-note "))
+}
+
+/// A JSON text without its quotes.
+fn inner(text: &Body) -> &str {
+    let text = text.text();
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
+}
+
 fn piece(part: Part, block: Body) -> Piece {
     Piece {
+        weight: block.bytes().len() as u64,
         part,
         turn: 0,
         file: None,
