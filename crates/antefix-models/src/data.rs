@@ -54,7 +54,7 @@ impl Row {
     }
 
     /// Takes an optional value; `read` picks the kind.
-    fn optional<T>(
+    pub(crate) fn optional<T>(
         &mut self,
         key: &'static str,
         read: fn(Field) -> Option<T>,

@@ -35,6 +35,9 @@ pub struct Preset {
     pub template_unsure: bool,
     /// User and assistant must take turns, whatever the model.
     pub strict_alternation: bool,
+    /// Whether a system message in the midst of the conversation is rendered where it stands, whatever the model; `None`
+    /// goes by the model.
+    pub late_system: Option<Support>,
     /// How the context length is found out.
     pub context_probe: ContextProbe,
     /// What keeps a session on one machine.
@@ -92,6 +95,7 @@ impl Preset {
             None => template(model).unwrap_or_else(Template::append_only),
         };
         found.strict_alternation |= self.strict_alternation;
+        found.late_system = self.late_system.unwrap_or(found.late_system);
         found
     }
 

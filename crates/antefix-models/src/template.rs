@@ -1,7 +1,8 @@
 //! What chat templates do to a conversation that only grows.
 
-use crate::data::{DataError, Row};
+use crate::data::{DataError, Field, Row};
 use crate::registry::{Origin, origin, registry};
+use crate::rules::Support;
 
 /// What a model's chat template makes of the messages of a request.
 ///
@@ -13,6 +14,9 @@ pub struct Template {
     pub rewrites: Vec<Rewrite>,
     /// User and assistant must take turns, or the request is refused.
     pub strict_alternation: bool,
+    /// Whether a message of the system prompt's role in the midst of the conversation is rendered where it stands. Some
+    /// templates refuse it, some leave it out, some put it in front of all.
+    pub late_system: Support,
     /// Whether a source says so for this very model.
     pub certain: bool,
     /// Where it is stated, and the day it was read.
@@ -27,6 +31,7 @@ impl Template {
         Self {
             rewrites: Vec::new(),
             strict_alternation: false,
+            late_system: Support::Unverified,
             certain: false,
             source: "no source: taken for append-only",
             notes: Vec::new(),
@@ -107,6 +112,7 @@ pub(crate) struct TemplateRow {
     pub models: Vec<&'static str>,
     pub rewrites: Vec<Rewrite>,
     pub strict_alternation: bool,
+    pub late_system: Support,
     pub certain: bool,
     pub notes: Vec<&'static str>,
     pub origin: Origin,
@@ -119,11 +125,13 @@ impl TemplateRow {
         let does = row.texts("does")?;
         let rewrites = if does.is_empty() { Some(Vec::new()) } else { Rewrite::of(does) };
         let (models, strict_alternation) = (row.texts("models")?, row.flag("strict_alternation")?);
+        let late_system = row.optional("late_system", support)?.unwrap_or(Support::Unverified);
         let (certain, notes, origin) = (!row.flag("unsure")?, row.texts("notes")?, origin(row)?);
         Ok(Self {
             models,
             rewrites: rewrites.ok_or_else(|| row.missing("does"))?,
             strict_alternation,
+            late_system,
             certain,
             notes,
             origin,
@@ -135,10 +143,19 @@ impl TemplateRow {
         Template {
             rewrites: self.rewrites.clone(),
             strict_alternation: self.strict_alternation,
+            late_system: self.late_system,
             certain: self.certain,
             source: &self.said,
             notes: self.notes.clone(),
         }
+    }
+}
+
+fn support(field: Field) -> Option<Support> {
+    match field {
+        Field::Text("yes") => Some(Support::Yes),
+        Field::Text("no") => Some(Support::No),
+        _ => None,
     }
 }
 
@@ -172,6 +189,29 @@ mod tests {
                 found.as_ref().map(|found| (&*found.rewrites, found.strict_alternation, found.certain));
             assert_eq!(found, *expect, "{model}");
         }
+    }
+
+    #[test]
+    fn a_late_system_message_is_taken_where_the_template_was_read() {
+        use Support::{No, Unverified, Yes};
+        for (model, expect) in [
+            ("Qwen/Qwen3-8B", Yes),
+            ("Qwen3.6-27B", No),
+            ("gpt-oss-20b", No),
+            ("mistral-small-3.1", No),
+            ("Mistral-7B", No),
+            ("llama3.2:3b", Yes),
+            ("GLM-4.5-Air", Yes),
+            ("MiniMax-M2", No),
+            ("Kimi-K2-Thinking", Yes),
+            ("DeepSeek-V3.2", No),
+            ("deepseek-r1:14b", No),
+            ("gemma-3-12b-it", No),
+            ("gemma-4-31b", Yes),
+        ] {
+            assert_eq!(template(model).unwrap().late_system, expect, "{model}");
+        }
+        assert_eq!(Template::append_only().late_system, Unverified);
     }
 
     #[test]

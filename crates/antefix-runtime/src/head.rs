@@ -64,6 +64,8 @@ pub struct HeadSpec {
     pub instructions: Vec<Instructions>,
     /// How the server wants Chat Completions.
     pub chat: ChatTerms,
+    /// Where reminders stand.
+    pub reminders: Placement,
 }
 
 /// What servers of Chat Completions differ in.
@@ -125,7 +127,7 @@ impl HeadSpec {
             cache: self.cache,
             contract,
             keeps_reasoning: self.chat.keeps_reasoning,
-            reminders: Placement::of_dialect(self.dialect),
+            reminders: self.reminders,
             baseline: Vec::new(),
         }
     }

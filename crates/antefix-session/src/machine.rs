@@ -156,14 +156,15 @@ impl Session {
         self.can_speak()?;
         let blocks = frozen_blocks("the prompt", blocks)?;
         let context = frozen_context(context)?;
-        let turn = self.conversation.turn() + 1;
         if let Some((guard, text)) = self.guards.before_turn(&blocks, &self.view()) {
             self.record(step, Record::Decision { guard: guard.to_owned(), text: text.clone() }, now)?;
-            step.end(turn, EndReason::Guard, Some(text));
+            step.end(self.conversation.turn() + 1, EndReason::Guard, Some(text));
             return Ok(());
         }
         self.carry_over(step, now)?;
         let results = self.settle(step, now)?;
+        // Counted only now: a carry that was cut short had not come to the last turn yet.
+        let turn = self.conversation.turn() + 1;
         self.record(step, Record::Turn { turn }, now)?;
         step.emit(SessionEvent::TurnStarted { turn });
         self.observe(step, context, now)?;

@@ -1,5 +1,7 @@
 //! Where a reminder stands: what the model is told of its surroundings in the midst of a conversation.
 
+use antefix_models::{Retention, Rules};
+
 use crate::dialect::Dialect;
 
 /// Where a lane's reminders stand. Fixed when the lane opens, so that a later build tells them in the same place.
@@ -42,6 +44,32 @@ impl Placement {
     pub const fn of_dialect(dialect: Dialect) -> Self {
         match dialect {
             Dialect::Anthropic => Self::UserBlock,
+            Dialect::OpenAiChat => Self::InText,
+        }
+    }
+
+    /// Where reminders stand for a model, by its rules on its platform. Where it is not certain that a place does what it
+    /// should, it is not chosen.
+    ///
+    /// | dialect | rules | place |
+    /// |---|---|---|
+    /// | Messages API | system messages are taken in the midst | [`SystemMessage`](Self::SystemMessage) |
+    /// | | they are not, or nobody says; thinking of all turns is kept | [`UserBlock`](Self::UserBlock) |
+    /// | | thinking of the last turn only is kept: a text beside results would end the turn and cost its thinking | [`InText`](Self::InText) |
+    /// | Chat Completions | the template renders a late system message where it stands | [`DeveloperMessage`](Self::DeveloperMessage) |
+    /// | | it refuses, moves or leaves it out, roles must take turns, or nobody says | [`InText`](Self::InText) |
+    ///
+    /// Sources: platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages (August 2026); the chat
+    /// templates that `data/templates.toml` of antefix-models names.
+    pub fn of_model(dialect: Dialect, rules: &Rules) -> Self {
+        let template = &rules.template;
+        match dialect {
+            Dialect::Anthropic if rules.in_band_system.is_certain() => Self::SystemMessage,
+            Dialect::Anthropic if rules.thinking_retention == Retention::LastTurn => Self::InText,
+            Dialect::Anthropic => Self::UserBlock,
+            Dialect::OpenAiChat if template.late_system.is_certain() && !template.strict_alternation => {
+                Self::DeveloperMessage
+            }
             Dialect::OpenAiChat => Self::InText,
         }
     }

@@ -17,6 +17,7 @@ use antefix_session::conversation::{Conversation, Lane};
 use antefix_session::dialect::Dialect;
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
+use antefix_session::placement::Placement;
 use antefix_session::record::LaneRecord;
 use antefix_session::spend::date;
 use antefix_tools::sandbox::{Available, OWN_PROGRAM, Sandbox};
@@ -319,6 +320,7 @@ fn head(
         cwd: cwd.to_owned(),
         instructions: find_instructions(cwd, environment.config.as_deref()),
         chat: endpoint.terms.clone(),
+        reminders: Placement::of_model(endpoint.dialect, rules),
     }
 }
 

@@ -106,6 +106,7 @@ impl Preset {
             template: None,
             template_unsure: false,
             strict_alternation: false,
+            late_system: None,
             context_probe: ContextProbe::Models,
             affinity: Vec::new(),
             include_usage: true,
@@ -139,6 +140,7 @@ impl Preset {
             }
             "template_unsure" => self.template_unsure = flag(key, value)?,
             "strict_alternation" => self.strict_alternation = flag(key, value)?,
+            "late_system" => self.late_system = Some(named(key, value)?),
             "context_probe" => self.context_probe = named(key, value)?,
             "affinity" => {
                 let all = texts(key, value)?;

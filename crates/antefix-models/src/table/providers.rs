@@ -62,6 +62,7 @@ fn templates() -> String {
             models.join(", "),
             class(&template.rewrites),
             if template.strict_alternation { "strict" } else { "–" }.to_owned(),
+            Choice::name(template.late_system).to_owned(),
             if template.certain { "yes" } else { "no" }.to_owned(),
             format!("{} (read {})", template.origin.source, template.origin.date),
         ];
@@ -134,6 +135,11 @@ const KEYS: &[(&str, &str, &str)] = &[
     ),
     ("template_unsure", "true, false", "whether that is a guess: the forecast then says *possibly*"),
     ("strict_alternation", "true, false", "user and assistant must take turns"),
+    (
+        "late_system",
+        "yes, no, unverified",
+        "whether a system message in the midst of the conversation is rendered where it stands, whatever the model; with yes, reminders are messages of the system prompt's role (docs/reminders.md)",
+    ),
     ("context_probe", "models, props, ollama-show, none", "how the context length is found out"),
     (
         "affinity",
@@ -177,7 +183,7 @@ from the first reasoning of that turn on;\n\
 the user speaks again;\n\
 - *dated*: the day's date stands in front, and the whole prompt changes at midnight.\n\n\
 The first row that names a part of the model's id counts, whatever the case. A model in no row is taken for \
-append-only.\n\n| part of the id | class | roles | read for this model | source |\n|---|---|---|---|---|\n";
+append-only.\n\n| part of the id | class | roles | system message in the midst | read for this model | source |\n|---|---|---|---|---|---|\n";
 
 const PRICES: &str = "## Prices\n\nUS dollars per million tokens. None of these services charges for writing to the \
 cache. Peak hours multiply every price.\n\n\

@@ -16,6 +16,7 @@ use antefix_session::closure::text_block;
 use antefix_session::conversation::Work;
 use antefix_session::dialect::Dialect;
 use antefix_session::machine::{Session, Settings};
+use antefix_session::placement::Placement;
 use antefix_session::record::EndReason;
 use antefix_sim::{Config, Script, Simulator};
 use antefix_tools::{Access, BoxFuture, Context, Definition, Executor, Output, Registry, Tool};
@@ -63,6 +64,7 @@ fn agent(folder: &Path, url: &str) -> Agent<FileStore> {
         cwd: folder.to_owned(),
         instructions: Vec::new(),
         chat: ChatTerms::default(),
+        reminders: Placement::UserBlock,
     };
     let head = head.render(&registry, clock::now());
     let opened = transcript::create(&Sessions::at(folder), "/", clock::now()).unwrap();

@@ -91,8 +91,10 @@ impl Conversation {
                 let carry = mark.carry.unwrap_or(Carry { source, context, said, turn, left: 0 });
                 let carry = Carry { left: *messages, ..carry };
                 self.carried.extend(carry.source);
-                mark =
-                    Mark { message: None, pending: None, context: carry.context, said: carry.said, ..mark };
+                mark = Mark { message: None, pending: None, ..mark };
+                // In front of the first turn nothing had been observed.
+                (mark.context, mark.said) =
+                    if *messages > 0 { (None, None) } else { (carry.context, carry.said) };
                 mark.carry = (*messages > 0).then_some(carry);
             }
         }
@@ -166,7 +168,7 @@ impl Conversation {
     fn take_up_context(&self, mark: &mut Mark) {
         if let Some(carry) = mark.carry {
             mark.context = self.observed_by(carry.context, mark.turn);
-            mark.said = carry.said.min(mark.context);
+            mark.said = self.said_by(carry.said, mark.turn);
         }
     }
 

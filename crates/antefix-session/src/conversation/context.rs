@@ -47,8 +47,7 @@ impl Conversation {
         told.map(|(index, observed)| {
             let is_current = current.contains(&index);
             let waits = is_current && Some(index) > mark.said;
-            let says = |message: &&Message| message.says().contains(&observed.record);
-            let message = self.messages.iter().rev().find(says).filter(|_| !waits);
+            let message = self.message_saying(observed).filter(|_| !waits);
             Reminder {
                 record: observed.record,
                 turn: observed.turn,
@@ -85,6 +84,22 @@ impl Conversation {
         let is_by_then =
             |index: &usize| self.observed.get(*index).is_some_and(|observed| observed.turn <= turn);
         self.chain_of(latest).into_iter().find(is_by_then)
+    }
+
+    /// What was said last by the end of a turn, of what leads up to `latest`.
+    pub(super) fn said_by(&self, latest: Option<usize>, turn: u64) -> Option<usize> {
+        let is_said = |index: &usize| {
+            let observed = self.observed.get(*index);
+            observed
+                .and_then(|observed| self.message_saying(observed))
+                .is_some_and(|message| message.turn() <= turn)
+        };
+        self.chain_of(latest).into_iter().find(is_said)
+    }
+
+    /// The latest message that says it, if any does.
+    fn message_saying(&self, observed: &Observed) -> Option<&Message> {
+        self.messages.iter().rev().find(|message| message.says().contains(&observed.record))
     }
 
     /// What is known, the newest first: what was observed on the path, and the baseline of the open lane, whose head is in

@@ -259,3 +259,16 @@ fn tools_that_the_provider_ran_stay_behind() {
     stage.prompt("On.");
     stage.end(End::Done);
 }
+
+/// A carry that was cut short had come to fewer turns, so that the next turn got the number of one that was there. When
+/// the conversation went on in the other dialect again, what that one had said was missing.
+#[test]
+fn a_carry_that_was_cut_short_counts_no_turn_twice() {
+    let mut stage = conversation(Dialect::Anthropic);
+    stage.switch(Dialect::OpenAiChat);
+    let carry = stage.entries.iter().rposition(|entry| matches!(entry.record, Record::Carry { .. })).unwrap();
+    stage.kill(carry + 3, stage.setup.clone());
+    stage.prompt("And on.");
+    stage.end(End::Done);
+    assert_eq!(stage.session.conversation().turn(), 3);
+}

@@ -3,6 +3,7 @@
 
 mod ends;
 mod forged;
+mod places;
 
 use antefix_session::dialect::Dialect;
 use antefix_session::event::Event;

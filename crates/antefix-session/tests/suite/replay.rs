@@ -10,13 +10,14 @@ use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event};
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, SessionError, Settings};
-use antefix_session::record::EndReason;
+use antefix_session::placement::Placement;
+use antefix_session::record::{ContextRecord, EndReason};
 use antefix_session::verify::verify;
 use bytes::Bytes;
 
 use crate::random::Random;
 use crate::reply::End;
-use crate::stage::{Setup, Stage, header, relations};
+use crate::stage::{Setup, Stage, header, relations, text};
 use crate::tamper::tamper;
 
 const CONVERSATIONS: u64 = 600;
@@ -67,6 +68,8 @@ const MUST_HAPPEN: &[&str] = &[
     "fork",
     "resume",
     "blank prompt",
+    "settled first",
+    "note in a turn",
     "other build",
     "other dialect",
     "in anthropic",
@@ -101,6 +104,8 @@ struct Conversation {
     random: Random,
     stage: Stage,
     happened: BTreeMap<String, u64>,
+    /// How much the model was told of its surroundings.
+    told: u64,
 }
 
 impl Conversation {
@@ -120,20 +125,23 @@ impl Conversation {
             cache,
             bare: random.once_in(8),
             settings,
-            reminders: None,
+            reminders: Some(*random.pick(&Placement::ALL)),
+            model: None,
         };
-        Self { seed, random, stage: Stage::new(setup), happened: BTreeMap::new() }
+        Self { seed, random, stage: Stage::new(setup), happened: BTreeMap::new(), told: 0 }
     }
 
     fn run(mut self) -> BTreeMap<String, u64> {
         for _ in 0..3 + self.random.below(5) {
             self.go_on();
             self.prompt();
+            self.is_told_once();
             for step in 0.. {
                 if self.stage.session.is_idle() {
                     break;
                 }
                 self.step(step);
+                self.is_told_once();
             }
         }
         self.verify();
@@ -191,6 +199,10 @@ impl Conversation {
     /// The user's next message, to this process and to new ones.
     fn prompt(&mut self) {
         let tail = self.stage.session.conversation().tail();
+        if self.random.once_in(4) {
+            self.note("settled first");
+            self.stage.step(Event::Settle);
+        }
         self.note(match &tail {
             Tail::Empty | Tail::Answered => "closing: nothing",
             Tail::Paused { .. } => "closing: paused",
@@ -200,6 +212,7 @@ impl Conversation {
             Tail::LeftBehind { .. } => "closing: left behind",
         });
         let blocks = self.words();
+        let context = if self.random.once_in(3) { self.changes() } else { Vec::new() };
         let mut others = vec![self.stage.replayed(&self.stage.setup)];
         // Another build closes a turn in other words, but what needs no closing it continues alike.
         let is_carried = self.stage.session.conversation().is_carried_over();
@@ -211,19 +224,18 @@ impl Conversation {
         if self.random.once_in(12) {
             self.note("kill at a prompt");
             let setup = self.build();
-            return self.stage.step_and_die(
-                Event::Prompt { blocks, context: Vec::new() },
-                &mut self.random,
-                setup,
-            );
+            return self.stage.step_and_die(Event::Prompt { blocks, context }, &mut self.random, setup);
         }
-        let commands = self.stage.commands(Event::Prompt { blocks: blocks.clone(), context: Vec::new() });
+        let commands =
+            self.stage.commands(Event::Prompt { blocks: blocks.clone(), context: context.clone() });
         let now = self.stage.now();
         let expect = gist(&commands);
         for other in &mut others {
             assert_eq!(
                 gist(
-                    &other.step(Event::Prompt { blocks: blocks.clone(), context: Vec::new() }, now).unwrap()
+                    &other
+                        .step(Event::Prompt { blocks: blocks.clone(), context: context.clone() }, now)
+                        .unwrap()
                 ),
                 expect
             );
@@ -245,6 +257,34 @@ impl Conversation {
         blocks
     }
 
+    /// One or two things that have changed; each is told in words of its own.
+    fn changes(&mut self) -> Vec<ContextRecord> {
+        let count = 1 + self.random.below(2);
+        (0..count).map(|_| self.change()).collect()
+    }
+
+    fn change(&mut self) -> ContextRecord {
+        self.told += 1;
+        let (told, words) = (self.told, self.text());
+        ContextRecord {
+            kind: (*self.random.pick(&["git", "date"])).to_owned(),
+            key: String::new(),
+            state: Bytes::from(told.to_string()),
+            text: (!self.random.once_in(6)).then(|| format!("told-{told}. {words}")),
+        }
+    }
+
+    /// What the model is told stands once in what is sent, unless it waits or was left behind.
+    fn is_told_once(&self) {
+        let (Some(sent), Some(_)) = (self.stage.sent.last(), &self.stage.in_flight) else { return };
+        let sent = text(&sent.stripped);
+        for reminder in self.stage.session.conversation().reminders() {
+            let words = reminder.context.text.as_ref().unwrap().split(' ').next().unwrap();
+            let expect = usize::from(reminder.is_current && reminder.message.is_some());
+            assert_eq!(sent.matches(words).count(), expect, "{reminder:?}\n{sent}");
+        }
+    }
+
     fn text(&mut self) -> String {
         let texts = [
             "Do it.",
@@ -259,6 +299,11 @@ impl Conversation {
 
     /// One event of a running turn; sometimes the process dies in it.
     fn step(&mut self, step: u64) {
+        if self.random.once_in(8) {
+            self.note("note in a turn");
+            let context = self.changes();
+            self.stage.step(Event::Note(context));
+        }
         let mut dies = self.random.once_in(25);
         let stops = self.random.once_in(12);
         let event = if self.stage.in_flight.is_some() {

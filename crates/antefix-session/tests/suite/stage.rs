@@ -34,6 +34,8 @@ pub struct Setup {
     pub bare: bool,
     /// Where reminders stand, if not where the dialect has them.
     pub reminders: Option<Placement>,
+    /// A model of the Messages API, in the place of the usual ones.
+    pub model: Option<&'static str>,
     pub settings: Settings,
 }
 
@@ -45,6 +47,7 @@ impl Default for Setup {
             cache: Some(Ttl::FiveMinutes),
             bare: false,
             reminders: None,
+            model: None,
             settings: Settings { retries: 1, ..Settings::default() },
         }
     }
@@ -437,6 +440,7 @@ fn session(conversation: Conversation, setup: &Setup) -> Session {
 
 fn model(setup: &Setup) -> &'static str {
     match setup.placement() {
+        _ if setup.model.is_some() => setup.model.unwrap_or_default(),
         _ if setup.thinking => "claude-opus-5-5",
         Placement::SystemMessage => "claude-opus-4-8",
         _ => "claude-sonnet-4-6",
