@@ -3,6 +3,7 @@
 mod calls;
 mod gate;
 mod recall;
+mod watch;
 
 pub use calls::{jobs_started, shell_state, source_block};
 pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
@@ -25,6 +26,7 @@ use crate::clock;
 use crate::provider::Provider;
 use crate::store::{AppendError, Durability, TranscriptStore};
 use gate::Gate;
+use watch::Watch;
 
 /// Why a turn could not be brought to an end. The session on disk is intact: opening it again goes on from there.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +78,7 @@ pub struct Agent<S> {
     longest_retry_wait: Option<u64>,
     gate: Option<Arc<Gate>>,
     answers: Option<mpsc::UnboundedReceiver<Answer>>,
+    watch: Option<Watch>,
     /// Calls were stopped, and what the tools remember of them may not be on record.
     stale: bool,
 }
@@ -85,8 +88,8 @@ impl<S: TranscriptStore> Agent<S> {
     pub fn new(session: Session, store: S, executor: Executor, context: Context, provider: Provider) -> Self {
         let provider = Arc::new(provider);
         let (longest_retry_wait, gate, answers) = (None, None, None);
-        let stale = false;
-        Self { session, store, executor, context, provider, longest_retry_wait, gate, answers, stale }
+        let (watch, stale) = (None, false);
+        Self { session, store, executor, context, provider, longest_retry_wait, gate, answers, watch, stale }
     }
 
     /// Holds every call to a policy from now on, which is looked at anew in front of each; without one, all calls run.
@@ -153,7 +156,7 @@ impl<S: TranscriptStore> Agent<S> {
         }
         let mut commands = self.session.step(Event::Settle, clock::now())?;
         // What is known now is what the next request goes on from.
-        let context = Vec::new();
+        let context = self.drift(&mut show).await;
         commands.extend(self.session.step(Event::Prompt { blocks, context }, clock::now())?);
         let mut turn = Running::new(commands);
         loop {
@@ -189,7 +192,21 @@ impl<S: TranscriptStore> Agent<S> {
                         show(Shown::Event(&SessionEvent::Notice(text)));
                         continue;
                     }
-                    Inbox::Event(event) => *event,
+                    Inbox::Event(event) => {
+                        tokio::select! {
+                            biased;
+                            Some(()) = interrupts.recv() => {
+                                turn.queue.extend(self.session.step(Event::Interrupt, clock::now())?);
+                            }
+                            news = self.news(&event, &mut turn.open, &turn.stop) => {
+                                if !news.is_empty() {
+                                    turn.queue.extend(self.session.step(Event::Note(news), clock::now())?);
+                                }
+                            }
+                        }
+                        self.show_notes(&mut show);
+                        *event
+                    }
                 },
                 answer = next_answer(&mut self.answers) => {
                     match answer {
@@ -222,7 +239,10 @@ impl<S: TranscriptStore> Agent<S> {
         match command {
             Command::Append { .. } => self.append(command)?,
             Command::Send { attempt, body } => self.send(attempt, body, turn),
-            Command::Run(calls) => self.run(calls, turn),
+            Command::Run(calls) => {
+                turn.open = calls.len();
+                self.run(calls, turn);
+            }
             Command::Wait(due) => turn.due = Some(self.sooner(due)),
             Command::StopRequest => turn.stop.cancel(),
             Command::StopCalls => {
@@ -283,6 +303,8 @@ struct Running {
     tasks: JoinSet<()>,
     stop: Cancellation,
     due: Option<Millis>,
+    /// Calls that have not returned.
+    open: usize,
     /// Calls that wait for an answer, by the question.
     waiting: BTreeMap<u64, oneshot::Sender<Choice>>,
 }
@@ -306,6 +328,7 @@ impl Running {
             tasks: JoinSet::new(),
             stop: Cancellation::new(),
             due: None,
+            open: 0,
             waiting: BTreeMap::new(),
         }
     }

@@ -4,6 +4,7 @@
 //! through a [`provider`], runs tools and waits. [`head`] renders what stands in front of the messages, once.
 
 pub mod clock;
+pub mod context;
 pub mod driver;
 pub mod head;
 pub mod provider;

@@ -44,6 +44,11 @@ impl Bash {
     pub fn new() -> Self {
         Self { definition: built_in("bash", DESCRIPTION, SCHEMA) }
     }
+
+    /// The name of the shell that commands run in: `sh` where there is no `bash`.
+    pub fn shell(context: &Context) -> &'static str {
+        launch::find(context, "bash").map_or("sh", |_| "bash")
+    }
 }
 
 impl Default for Bash {

@@ -6,6 +6,7 @@ mod sim;
 
 use std::path::PathBuf;
 
+use antefix_runtime::context::KINDS;
 use antefix_tools::permission::Mode;
 use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -177,6 +178,9 @@ pub struct RunArgs {
     /// Let this folder's own settings hold in full, for this run
     #[arg(long)]
     pub trust: bool,
+    /// Tell the model nothing of this kind of thing around it (docs/reminders.md); may be given more than once
+    #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(KINDS))]
+    pub no_reminder: Vec<String>,
     /// Send a request even if it changes what was sent before
     #[arg(long)]
     pub allow_break: bool,

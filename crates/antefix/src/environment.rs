@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use antefix_http::client::{Proxies, Secret};
+use jiff::tz::TimeZone;
 
 /// What the environment says.
 #[derive(Clone, Debug)]
@@ -62,6 +63,11 @@ impl Environment {
         let (state, config, home, colour) = (None, None, None, false);
         Self { api_key, auth_token, key_helper, base_url, proxies, state, config, home, colour }
     }
+}
+
+/// The time zone: what `TZ` says, or else the machine's own.
+pub fn zone() -> TimeZone {
+    TimeZone::system()
 }
 
 /// A variable that an address names.

@@ -18,6 +18,7 @@ mod screen;
 mod settings;
 mod setup;
 mod stream_json;
+mod surroundings;
 mod table;
 mod text;
 

@@ -3,6 +3,7 @@
 mod bounds;
 mod file;
 mod remember;
+mod reminders;
 #[cfg(test)]
 mod tests;
 pub mod trust;
@@ -11,6 +12,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 
 use antefix_models::Preset;
+use antefix_runtime::context::Reminders;
 use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source};
 use antefix_tools::sandbox::Confinement;
 
@@ -19,6 +21,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use bounds::Bounds;
 use file::File;
+use reminders::{MEMORY, REMINDERS};
 use trust::{Trust, digest};
 pub use watch::Watch;
 
@@ -39,6 +42,8 @@ pub struct Settings {
     pub values: Vec<Value>,
     /// Own presets for servers of Chat Completions.
     pub presets: Vec<(Preset, Source)>,
+    /// What of its surroundings the model is told.
+    pub reminders: Reminders,
     /// What project and local files say and what does not hold, since the folder is not trusted.
     pub ignored: Vec<Value>,
     digest: String,
@@ -71,6 +76,8 @@ pub struct Flags {
     pub network: Option<bool>,
     /// `--trust`
     pub trust: bool,
+    /// `--no-reminder`
+    pub no_reminder: Vec<String>,
 }
 
 impl Flags {
@@ -84,6 +91,7 @@ impl Flags {
             sandbox: args.sandbox.map(Into::into),
             network: args.network.map(|network| network == Switch::On),
             trust: args.trust,
+            no_reminder: args.no_reminder.clone(),
         }
     }
 }
@@ -113,6 +121,7 @@ impl Settings {
             rules: Vec::new(),
             values: Vec::new(),
             presets: Vec::new(),
+            reminders: Reminders::default(),
             ignored: Vec::new(),
             digest,
             home: environment.home.clone(),
@@ -138,6 +147,11 @@ impl Settings {
     /// A value that a file sets.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.values.iter().find(|value| value.key == key).map(|value| value.text.as_str())
+    }
+
+    /// The file of notes that the user keeps for all sessions, if one is named.
+    pub fn memory(&self) -> Option<PathBuf> {
+        bounds::folder(self.value(MEMORY)?, self.home.as_deref()).ok()
     }
 
     /// Hosts that may be fetched from although they are private, of all layers.
@@ -214,6 +228,16 @@ impl Settings {
                 _ => self.ignored.push(value),
             }
         }
+        for (kind, wanted) in &file.reminders {
+            let text = format!("{kind} = {}", wanted.text());
+            let value = Value { key: REMINDERS, text, source: file.source.clone() };
+            if holds {
+                wanted.add_to(&mut self.reminders, kind).map_err(|error| file.wrong(&error.to_string()))?;
+                self.values.push(value);
+            } else {
+                self.ignored.push(value);
+            }
+        }
         for preset in &file.presets {
             if holds {
                 self.presets.retain(|(earlier, _)| earlier.name != preset.name);
@@ -235,6 +259,9 @@ impl Settings {
         }
         if let Some(network) = flags.network {
             self.bounds.set_network(network, &Source::new("flag --network"), true);
+        }
+        for kind in &flags.no_reminder {
+            self.reminders.switch_off(kind).map_err(|error| Failure::usage(&error))?;
         }
         for text in &flags.allow {
             self.rules.push(self.rule(text, Effect::Allow, &Source::new("flag --allow"))?);

@@ -7,8 +7,9 @@ use std::time::Duration;
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
+use antefix_runtime::context::Baseline;
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state, take_up_answers};
-use antefix_runtime::head::{HeadSpec, Thinking, find_instructions};
+use antefix_runtime::head::{HeadSpec, Thinking};
 use antefix_runtime::provider::{Provider, Replay};
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::web::web_fetch;
@@ -30,6 +31,7 @@ use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
 use crate::settings::{Flags, Settings as Holding, Watch, tools};
+use crate::surroundings::{surroundings, watcher};
 
 /// An agent, and what lives as long as it.
 pub struct Setup {
@@ -129,17 +131,24 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         .with_shell(&context.shell);
     take_up_answers(watch.policy(), &opened.conversation)
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
-    let head = fresh
-        .then(|| head(args, environment, &endpoint, &cwd, &rules, &model).render(&registry, clock::now()));
+    let around = surroundings(&context, &holding);
+    let mut watcher = watcher(environment, &holding, &context, settings.limits);
+    let mut opening = None;
+    if fresh {
+        let baseline = watcher.baseline(&around).await;
+        opening = Some(head(args, &endpoint, &rules, &model, baseline).render(&registry));
+    }
+    notices.extend(watcher.take_notes());
     let jobs = Arc::clone(&context.jobs);
     let session = Session::new(opened.conversation, rules, settings);
     let executor = Executor::new(Arc::new(registry));
     let mut agent = Agent::new(session, opened.store, executor, context, provider);
+    agent.watch(watcher, around);
     if let Some(wait) = args.longest_retry_wait {
         agent.limit_retry_wait(wait);
     }
-    if let Some(head) = head {
-        notices.extend(agent.open_lane(head)?);
+    if let Some(lane) = opening {
+        notices.extend(agent.open_lane(lane)?);
     }
     if let Some(turn) = args.rewind {
         agent.rewind(turn)?;
@@ -293,14 +302,7 @@ fn are_known<'a>(mut names: impl Iterator<Item = &'a String>) -> Result<(), Fail
     }
 }
 
-fn head(
-    args: &RunArgs,
-    environment: &Environment,
-    endpoint: &Endpoint,
-    cwd: &Path,
-    rules: &Rules,
-    model: &str,
-) -> HeadSpec {
+fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str, baseline: Baseline) -> HeadSpec {
     let ttl = match args.ttl {
         TtlArg::FiveMinutes => Ttl::FiveMinutes,
         TtlArg::OneHour => Ttl::OneHour,
@@ -317,8 +319,7 @@ fn head(
         cache: (args.cache == Switch::On && endpoint.takes_markers()).then_some(ttl),
         system_prompt: args.system_prompt.clone(),
         append_system_prompt: args.append_system_prompt.clone(),
-        cwd: cwd.to_owned(),
-        instructions: find_instructions(cwd, environment.config.as_deref()),
+        baseline,
         chat: endpoint.terms.clone(),
         reminders: Placement::of_model(endpoint.dialect, rules),
     }

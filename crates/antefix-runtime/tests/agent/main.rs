@@ -7,6 +7,7 @@ use std::sync::Arc;
 use antefix_http::client::{Client, ClientOptions, Secret};
 use antefix_http::server::{ServerOptions, SimServer};
 use antefix_models::{Platform, Ttl, rules};
+use antefix_runtime::context::Baseline;
 use antefix_runtime::driver::Agent;
 use antefix_runtime::head::{ChatTerms, HeadSpec, Thinking};
 use antefix_runtime::provider::{Credential, Provider};
@@ -61,12 +62,11 @@ fn agent(folder: &Path, url: &str) -> Agent<FileStore> {
         cache: Some(Ttl::FiveMinutes),
         system_prompt: None,
         append_system_prompt: None,
-        cwd: folder.to_owned(),
-        instructions: Vec::new(),
+        baseline: Baseline::default(),
         chat: ChatTerms::default(),
         reminders: Placement::UserBlock,
     };
-    let head = head.render(&registry, clock::now());
+    let head = head.render(&registry);
     let opened = transcript::create(&Sessions::at(folder), "/", clock::now()).unwrap();
     let session = Session::new(opened.conversation, rules(Platform::Anthropic, MODEL), Settings::default());
     let client = Client::new(ClientOptions::new(url)).unwrap();

@@ -136,7 +136,7 @@ fn failed(error: std::io::Error) -> Failure {
 }
 
 /// The file of a program on the environment's `PATH`.
-fn find(context: &Context, program: &str) -> Option<PathBuf> {
+pub(super) fn find(context: &Context, program: &str) -> Option<PathBuf> {
     let path = context.environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new(DEFAULT_PATH), |(_, value)| value);
     std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())

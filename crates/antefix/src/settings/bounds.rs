@@ -110,7 +110,8 @@ impl Default for Bounds {
     }
 }
 
-fn folder(text: &str, home: Option<&Path>) -> Result<PathBuf, String> {
+/// An absolute path, or one below the home folder.
+pub(super) fn folder(text: &str, home: Option<&Path>) -> Result<PathBuf, String> {
     let path = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),

@@ -2,8 +2,10 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use antefix_models::{Preset, Setting};
+use antefix_runtime::context::Reminders;
 use antefix_tools::permission::Source;
 
+use super::reminders::{MEMORY, REMINDERS, Wanted};
 use super::{ALLOW, DENY, MODE, PRIVATE_HOSTS, bounds};
 use crate::failure::Failure;
 
@@ -18,6 +20,8 @@ pub(super) struct File {
     pub(super) values: Vec<(&'static str, String)>,
     /// Own presets.
     pub(super) presets: Vec<Preset>,
+    /// Kinds of reminders.
+    pub(super) reminders: Vec<(String, Wanted)>,
 }
 
 impl File {
@@ -25,7 +29,8 @@ impl File {
         let text = Self::text(path)
             .map_err(|error| Failure::usage(format!("`{}` cannot be read: {error}", path.display())))?;
         let source = Source::new(&format!("{layer} {}", path.display()));
-        let mut file = Self { path: path.to_owned(), source, text, values: Vec::new(), presets: Vec::new() };
+        let (values, presets, reminders) = (Vec::new(), Vec::new(), Vec::new());
+        let mut file = Self { path: path.to_owned(), source, text, values, presets, reminders };
         let table: toml::Table =
             file.text.parse().map_err(|error: toml::de::Error| file.wrong(error.message()))?;
         for (name, value) in &table {
@@ -33,8 +38,10 @@ impl File {
                 "model" => file.set("model", value)?,
                 "base_url" => file.set("base_url", value)?,
                 "key_helper" => file.set("key_helper", value)?,
+                "memory" => file.memory(value)?,
                 "permissions" => file.permissions(value)?,
                 "provider" => file.providers(value)?,
+                REMINDERS => file.reminders(value)?,
                 "sandbox" => file.sandbox(value)?,
                 "web" => file.web(value)?,
                 _ => return Err(file.wrong(&format!("`{name}` is no setting"))),
@@ -111,6 +118,41 @@ impl File {
             presets.push(preset.map_err(|error| wrong(format!("`provider.{name}`: {error}")))?);
         }
         self.presets = presets;
+        Ok(())
+    }
+
+    fn memory(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let table = value.as_table().ok_or_else(|| self.wrong("`memory` is no table"))?;
+        for (name, value) in table {
+            match name.as_str() {
+                "file" => {
+                    let is_path = |text: &str| text.starts_with("~/") || Path::new(text).is_absolute();
+                    if !value.as_str().is_some_and(is_path) {
+                        return Err(self.wrong(&format!(
+                            "`{MEMORY}` is no absolute path, and none that begins with `~/`"
+                        )));
+                    }
+                    self.set(MEMORY, value)?;
+                }
+                _ => return Err(self.wrong(&format!("`memory.{name}` is no setting"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn reminders(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let table = value.as_table().ok_or_else(|| self.wrong("`reminders` is no table"))?;
+        let mut reminders = Vec::new();
+        for (kind, value) in table {
+            let wanted = Wanted::read(value).ok_or_else(|| {
+                self.wrong(&format!("`reminders.{kind}` is neither `true`, `false` nor a number of bytes"))
+            })?;
+            // A kind that is misspelt would not be switched off, whether or not the file holds.
+            let known = wanted.add_to(&mut Reminders::default(), kind);
+            known.map_err(|error| self.wrong(&format!("`reminders.{kind}`: {error}")))?;
+            reminders.push((kind.clone(), wanted));
+        }
+        self.reminders = reminders;
         Ok(())
     }
 

@@ -1,0 +1,182 @@
+//! Instruction files: the user's own, and those of the folders from the repository's root down to the one that is
+//! worked in; what they import; and those of folders further down, once the model has seen a file there.
+
+mod find;
+mod import;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::text_file::{self, Reading};
+use super::{Moment, Sighting, Source, Surroundings, Unavailable, lines};
+use find::{Chain, Place};
+
+/// Instruction files.
+#[derive(Debug, Default)]
+pub struct Instructions {
+    user: Option<PathBuf>,
+    home: Option<PathBuf>,
+    /// Files that the last look could not read, so that nobody can say whether they are gone.
+    unclear: BTreeSet<String>,
+    notes: Vec<String>,
+}
+
+impl Instructions {
+    /// With the folder of the user's own file, and the home folder that `@~/…` in it means.
+    pub fn new(user: Option<PathBuf>, home: Option<PathBuf>) -> Self {
+        Self { user, home, ..Self::default() }
+    }
+}
+
+impl Source for Instructions {
+    fn kind(&self) -> &'static str {
+        "instructions"
+    }
+
+    fn observe(&mut self, around: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
+        let touched = around.files.facts().into_iter().map(|fact| fact.path);
+        let chain = Chain::of(&around.folder, touched);
+        let mut look = Look { home: self.home.as_deref(), ..Look::default() };
+        if let Some(user) = &self.user {
+            look.first_of(&Place { folder: user, root: None });
+        }
+        for folder in &chain.folders {
+            look.folder(&Place { folder, root: Some(&chain.root) });
+        }
+        for folder in &chain.below {
+            look.folder(&Place { folder, root: Some(&chain.root) });
+        }
+        (self.unclear, self.notes) = (look.unclear, look.notes);
+        Ok(look.found)
+    }
+
+    fn baseline(&self, sighting: &Sighting) -> Option<String> {
+        Some(format!("# Instructions from {}\n{}", sighting.key, sighting.detail.trim_end()))
+    }
+
+    fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
+        let (path, whole) = (&now.key, now.detail.trim_end());
+        if known == b"null" {
+            return Some(format!("There are instructions from {path}, which hold from now on:\n{whole}"));
+        }
+        Some(lines::edited(&format!("The instructions from {path} were edited"), known, &now.detail))
+    }
+
+    fn removed(&self, key: &str, _known: &[u8]) -> Option<String> {
+        let why = if Path::new(key).is_file() { "does not belong to this folder" } else { "is gone" };
+        Some(format!("The instructions from {key} do not hold any more: the file {why}."))
+    }
+
+    fn speaks_for(&self, key: &str) -> bool {
+        !self.unclear.contains(key)
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::Calls
+    }
+
+    fn cap(&self) -> usize {
+        // A whole file, and a few words.
+        text_file::LIMIT + 1024
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+}
+
+/// One look at the files.
+#[derive(Default)]
+struct Look<'a> {
+    home: Option<&'a Path>,
+    found: Vec<Sighting>,
+    /// Files that were looked at, links resolved.
+    seen: BTreeSet<PathBuf>,
+    unclear: BTreeSet<String>,
+    notes: Vec<String>,
+    bytes: usize,
+}
+
+impl Look<'_> {
+    fn folder(&mut self, place: &Place<'_>) {
+        self.first_of(place);
+        for path in find::rules(place, &mut self.notes) {
+            self.file(&path, place, 0);
+        }
+        self.file(&place.folder.join(LOCAL), place, 0);
+    }
+
+    /// The first of the names that there is something under.
+    fn first_of(&mut self, place: &Place<'_>) {
+        for name in NAMES {
+            if self.file(&place.folder.join(name), place, 0) {
+                return;
+            }
+        }
+    }
+
+    /// Takes in a file and what it imports; whether there is one.
+    fn file(&mut self, path: &Path, place: &Place<'_>, depth: usize) -> bool {
+        let key = path.to_string_lossy().into_owned();
+        match text_file::read(path, place.root) {
+            Reading::Nothing => false,
+            Reading::LeftOut(why) => {
+                self.notes.push(format!("{key} was left out: {why}"));
+                false
+            }
+            Reading::Unclear(why) => {
+                self.notes.push(format!("{key} could not be read: {why}"));
+                self.unclear.insert(key);
+                true
+            }
+            Reading::Text { real, text, note } => {
+                if self.seen.insert(real) {
+                    self.notes.extend(note.map(|note| format!("{key}: {note}")));
+                    self.take(key, path, &text, place, depth);
+                }
+                true
+            }
+        }
+    }
+
+    fn take(&mut self, key: String, path: &Path, text: &str, place: &Place<'_>, depth: usize) {
+        self.bytes += text.len();
+        if self.found.len() >= MOST_FILES || self.bytes > MOST_BYTES {
+            self.notes.push(format!(
+                "{key} was left out: there are more than {MOST_FILES} instruction files, or {MOST_BYTES} bytes of them"
+            ));
+            // It is still there, and what was known of it holds.
+            self.unclear.insert(key);
+            return;
+        }
+        self.found.push(Sighting::new(&*key, lines::state(text)).with_detail(text));
+        let imports = import::imports(text);
+        if depth == MOST_DEPTH && !imports.is_empty() {
+            self.notes.push(format!("{key}: its imports were left out, since they are {MOST_DEPTH} deep"));
+            return;
+        }
+        for import in imports {
+            let own = path.parent().unwrap_or(path);
+            if let Some(target) = import::resolve(&import, own, self.home.filter(|_| place.root.is_none())) {
+                self.file(&target, place, depth + 1);
+            }
+        }
+    }
+}
+
+/// Names of instruction files; the first that is there in a folder counts.
+const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
+
+/// The user's own file in a project.
+const LOCAL: &str = "CLAUDE.local.md";
+
+const MOST_FILES: usize = 64;
+
+/// Bytes of all files together.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// How often a file that was imported may import in turn.
+const MOST_DEPTH: usize = 5;
+
+#[cfg(test)]
+mod tests;

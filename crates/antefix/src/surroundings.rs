@@ -1,0 +1,52 @@
+//! What the model is told of its surroundings: which sources there are, and in which order they are told.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use antefix_runtime::clock;
+use antefix_runtime::context::{
+    Budget, Date, Environment as Place, Git, GitStatus, Instructions, Memory, Permissions, Surroundings,
+    Watcher,
+};
+use antefix_session::guard::Limits;
+use antefix_session::spend::Spend;
+use antefix_tools::{Bash, Context};
+
+use crate::environment::{self, Environment};
+use crate::settings::Settings;
+
+/// Where and when the first look is.
+pub fn surroundings(context: &Context, holding: &Settings) -> Surroundings {
+    Surroundings {
+        now: clock::now(),
+        zone: environment::zone(),
+        folder: context.cwd.clone(),
+        is_trusted: holding.trust.is_given(),
+        files: Arc::clone(&context.files),
+        spent: Spend::default(),
+    }
+}
+
+/// All that is watched.
+pub fn watcher(environment: &Environment, holding: &Settings, context: &Context, limits: Limits) -> Watcher {
+    let mut watcher = Watcher::new(holding.reminders.clone());
+    watcher.add(Place::new(Bash::shell(context)));
+    watcher.add(Date);
+    watcher.add(Git);
+    watcher.add(GitStatus::new(environment_of_git(context)));
+    watcher.add(Instructions::new(environment.config.clone(), environment.home.clone()));
+    if let Some(file) = holding.memory() {
+        watcher.add(Memory::new(file));
+    }
+    watcher.add(Permissions::new(holding.mode.0));
+    watcher.add(Budget::new(limits));
+    watcher
+}
+
+/// What `git` needs to find itself and the user's own configuration.
+fn environment_of_git(context: &Context) -> Vec<(OsString, OsString)> {
+    let is_needed = |name: &OsString| NEEDED.iter().any(|needed| name == needed);
+    context.environment.iter().filter(|(name, _)| is_needed(name)).cloned().collect()
+}
+
+const NEEDED: [&str; 5] = ["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "LD_LIBRARY_PATH"];
