@@ -21,6 +21,7 @@ use antefix_models::{Rules, Tokens, Ttl};
 use antefix_prefix::{
     CachePlan, Chain, Effective, Interval, Marker, PlanInput, Relation, Segment, Tree, effective_after, plan,
 };
+use bytes::Bytes;
 
 use crate::dialect::Dialect;
 use crate::record::{
@@ -238,6 +239,12 @@ impl Conversation {
     /// What was decided about calls, in order.
     pub fn permissions(&self) -> &[PermissionRecord] {
         &self.permissions
+    }
+
+    /// What a call was executed with: what was put in the place of the model's input, or that.
+    pub fn effective_input<'a>(&'a self, call: &'a Call) -> &'a Bytes {
+        let mut decided = self.permissions.iter().rev().filter(|decided| decided.call == call.id);
+        decided.find_map(|decided| decided.effective_input.as_ref()).unwrap_or(&call.input)
     }
 
     /// The results recorded so far.

@@ -43,6 +43,13 @@ pub enum Event {
     Decided(PermissionRecord),
     /// The user wants the turn to stop.
     Interrupt,
+    /// Something that stands guard outside the session does not let the turn begin, or go on behind its open calls.
+    Halt {
+        /// Its name.
+        guard: String,
+        /// Why, in words for the user.
+        text: String,
+    },
     /// The user wants to go on from in front of this turn.
     Rewind {
         /// Number of the first turn that is left behind.

@@ -37,6 +37,8 @@ pub struct Session {
     guards: Pipeline,
     state: State,
     interrupted: bool,
+    /// Who wants the turn to end once its calls have returned, and why.
+    halted: Option<(String, String)>,
     spent: Spend,
     /// The provider's own rules keep the request in flight from reading all that was sent before.
     is_limited: bool,
@@ -67,8 +69,8 @@ impl Session {
         for attempt in conversation.attempts() {
             spent.add(&spend_of(&conversation, attempt));
         }
-        let (state, interrupted, is_limited) = (State::Idle, false, false);
-        Self { conversation, rules, settings, guards, state, interrupted, spent, is_limited }
+        let (state, interrupted, halted, is_limited) = (State::Idle, false, None, false);
+        Self { conversation, rules, settings, guards, state, interrupted, halted, spent, is_limited }
     }
 
     /// What has been said.
@@ -141,6 +143,7 @@ impl Session {
             Event::Returned { call, output } => self.returned(&mut step, &call, &output, now)?,
             Event::Decided(permission) => self.decided(&mut step, permission, now)?,
             Event::Interrupt => self.interrupt(&mut step, now)?,
+            Event::Halt { guard, text } => self.halt(&mut step, guard, text, now)?,
             Event::Rewind { turn } => self.rewind(&mut step, turn, now)?,
         }
         Ok(step.commands)
@@ -246,6 +249,27 @@ impl Session {
         self.end_turn(step, EndReason::Guard, Some(text), now)
     }
 
+    fn halt(
+        &mut self,
+        step: &mut Step,
+        guard: String,
+        text: String,
+        now: Millis,
+    ) -> Result<(), SessionError> {
+        match self.state {
+            State::Idle => {
+                self.record(step, Record::Decision { guard, text: text.clone() }, now)?;
+                step.end(self.conversation.turn() + 1, EndReason::Guard, Some(text));
+            }
+            State::Waiting { .. } => return self.stop(step, &guard, text, now),
+            // The first reason counts.
+            State::InFlight { .. } | State::Calling { .. } => {
+                self.halted.get_or_insert((guard, text));
+            }
+        }
+        Ok(())
+    }
+
     fn interrupt(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
         match self.state {
             State::Idle => return Ok(()),
@@ -278,6 +302,7 @@ impl Session {
         let turn = self.conversation.turn();
         self.state = State::Idle;
         self.interrupted = false;
+        self.halted = None;
         self.record(step, Record::End { turn, reason }, now)?;
         step.durable();
         step.end(turn, reason, message);

@@ -222,6 +222,9 @@ pub struct PermissionRecord {
     pub source: String,
     /// Allow rules that hold from here on for the rest of the session.
     pub remembered: Vec<String>,
+    /// What the call is executed with where that is not what the model wrote, as one compact object. The model's own
+    /// input stays as it is in its message.
+    pub effective_input: Option<Bytes>,
 }
 
 /// Why a request is made.

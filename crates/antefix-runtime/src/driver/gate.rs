@@ -210,7 +210,7 @@ fn record(call: &Call, decision: &Decision, allowed: bool, answer: Option<Choice
         None => (decision.rule.clone(), decision.source.to_string()),
     };
     let remembered = if answer == Some(Choice::Always) { decision.remember.clone() } else { Vec::new() };
-    PermissionRecord { call: call.id.clone(), tool: call.name.clone(), allowed, rule, source, remembered }
+    PermissionRecord { call: call.id.clone(), tool: call.name.clone(), allowed, rule, source, remembered, effective_input: None }
 }
 
 fn how_to_allow(decision: &Decision) -> String {

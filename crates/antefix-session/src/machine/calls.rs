@@ -52,9 +52,11 @@ impl Session {
         if self.interrupted {
             return self.end_turn(step, EndReason::Interrupted, None, now);
         }
-        if let Some((guard, text)) = self.guards.before_request(&self.view()) {
+        let named = |(guard, text): (&str, String)| (guard.to_owned(), text);
+        let halted = self.halted.take();
+        if let Some((guard, text)) = halted.or_else(|| self.guards.before_request(&self.view()).map(named)) {
             // The results stay unsealed and lead the next message of the user.
-            return self.stop(step, guard, text, now);
+            return self.stop(step, &guard, text, now);
         }
         self.say(step, Origin::Results, self.conversation.pending(), Vec::new(), now)?;
         self.request(step, 0, now)

@@ -105,6 +105,7 @@ fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
                 || Ok(Vec::new()),
                 |rules| each(rules, |rule| Some(rule.str()?.into_owned()), "remembered"),
             )?,
+            effective_input: node.get("effective_input").map(raw_bytes),
         }),
         "rewind" => Record::Rewind { reason: word(node, "reason", RewindReason::from_word)? },
         _ => return Err(RecordError::Kind(kind)),

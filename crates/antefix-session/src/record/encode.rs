@@ -138,6 +138,9 @@ fn encode_permission(object: &mut Object, permission: &PermissionRecord) {
     if !permission.remembered.is_empty() {
         object.raw("remembered", &array(permission.remembered.iter().map(|rule| quoted(rule))));
     }
+    if let Some(input) = &permission.effective_input {
+        object.raw("effective_input", input);
+    }
 }
 
 fn encode_attempt(object: &mut Object, attempt: &AttemptRecord) {

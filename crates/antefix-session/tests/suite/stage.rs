@@ -209,6 +209,7 @@ impl Stage {
             rule: "your answer".to_owned(),
             source: "asked".to_owned(),
             remembered: remembered.iter().map(|rule| (*rule).to_owned()).collect(),
+            effective_input: None,
         })
     }
 

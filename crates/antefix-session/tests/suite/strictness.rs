@@ -5,8 +5,8 @@ use antefix_session::conversation::{ApplyError, Conversation};
 use antefix_session::event::{Command, Event, SessionEvent};
 use antefix_session::machine::{SessionError, Settings};
 use antefix_session::record::{
-    AttemptId, EndReason, Entry, Header, LaneRecord, MessageContent, MessageRecord, Millis, Origin, Planned,
-    Record, RecordError, RecordId, RewindReason,
+    AttemptId, EndReason, Entry, Header, LaneRecord, MessageContent, MessageRecord, Millis, Origin,
+    PermissionRecord, Planned, Record, RecordError, RecordId, RewindReason,
 };
 use antefix_session::verify::verify;
 use bytes::Bytes;
@@ -140,6 +140,55 @@ fn what_was_decided_stays_on_record_behind_a_kill_and_a_rewind() {
     let found = stage.session.conversation().permissions();
     assert_eq!(found.iter().map(|one| one.call.clone()).collect::<Vec<_>>(), expect);
     assert_eq!([&found[0].remembered[..], &found[1].remembered], [&["bash(ls)".to_owned()][..], &[]]);
+}
+
+#[test]
+fn what_a_call_is_executed_with_is_on_record_beside_what_the_model_wrote() {
+    let mut stage = Stage::new(Setup::default());
+    stage.prompt("Do it.");
+    stage.end(End::Calls(2));
+    let [changed, plain] = [0, 1].map(|index| stage.running[index].clone());
+    let Event::Decided(decided) = Stage::decided(&changed, &[]) else { unreachable!() };
+    let effective = Bytes::from_static(b"{\"path\":\"b.rs\"}");
+    stage.step(Event::Decided(PermissionRecord { effective_input: Some(effective.clone()), ..decided }));
+    let written = changed.input.clone();
+    stage.give(1, "ten", false);
+    stage.give(0, "nine", false);
+    stage.end(End::Done);
+    stage.resume();
+    let conversation = stage.session.conversation();
+    assert_eq!(conversation.effective_input(&changed), &effective);
+    assert_eq!(conversation.effective_input(&plain), &plain.input);
+    let said = conversation.path().flat_map(|message| message.calls()).find(|call| call.id == changed.id);
+    assert_eq!(said.unwrap().input, written, "the model's own words stay");
+}
+
+/// Someone outside the session objects: in front of a turn nothing is sent; behind calls their results stay, and lead
+/// the next message.
+#[test]
+fn a_turn_is_halted_from_outside_before_it_begins_and_behind_its_calls() {
+    let halt = |text: &str| Event::Halt { guard: "hook".to_owned(), text: text.to_owned() };
+    let mut stage = Stage::new(Setup::default());
+    stage.step(halt("not today"));
+    assert_eq!((stage.sent.len(), stage.session.is_idle()), (0, true));
+    stage.prompt("Do it.");
+    stage.end(End::Calls(2));
+    let sent = stage.sent.len();
+    stage.step(halt("enough"));
+    stage.step(halt("too late"));
+    stage.give(1, "ten", false);
+    assert!(!stage.session.is_idle(), "a call is still open");
+    stage.give(0, "nine", false);
+    assert_eq!((stage.sent.len(), stage.session.is_idle()), (sent, true));
+    stage.resume();
+    stage.prompt("Go on.");
+    assert_eq!(stage.sent.len(), sent + 1);
+    stage.end(End::Done);
+    let decided = stage.entries.iter().filter_map(|entry| match &entry.record {
+        Record::Decision { guard, text } => Some((guard.as_str(), text.as_str())),
+        _ => None,
+    });
+    assert_eq!(decided.collect::<Vec<_>>(), [("hook", "not today"), ("hook", "enough")]);
 }
 
 /// A rewind in front of a turn that had sent what was left of an interrupted one lost those results: the calls were
