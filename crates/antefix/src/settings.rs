@@ -2,6 +2,7 @@
 
 mod bounds;
 mod file;
+mod hooks;
 mod remember;
 mod reminders;
 #[cfg(test)]
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use antefix_models::Preset;
 use antefix_runtime::context::Reminders;
+use antefix_tools::hooks::Hook;
 use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source};
 use antefix_tools::sandbox::Confinement;
 
@@ -40,6 +42,8 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// `model`, `base_url` and `key_helper`, where a file sets them.
     pub values: Vec<Value>,
+    /// Commands that are asked at certain moments, in the order in which they count.
+    pub hooks: Vec<Hook>,
     /// Own presets for servers of Chat Completions.
     pub presets: Vec<(Preset, Source)>,
     /// What of its surroundings the model is told.
@@ -120,6 +124,7 @@ impl Settings {
             bounds: Bounds::default(),
             rules: Vec::new(),
             values: Vec::new(),
+            hooks: Vec::new(),
             presets: Vec::new(),
             reminders: Reminders::default(),
             ignored: Vec::new(),
@@ -238,6 +243,15 @@ impl Settings {
                 self.ignored.push(value);
             }
         }
+        for hook in &file.hooks {
+            if holds {
+                self.hooks.push(hook.clone());
+            } else {
+                let (key, source) = (HOOKS, file.source.clone());
+                let text = format!("{} {}", hook.event.name(), hook.command);
+                self.ignored.push(Value { key, text, source });
+            }
+        }
         for preset in &file.presets {
             if holds {
                 self.presets.retain(|(earlier, _)| earlier.name != preset.name);
@@ -309,6 +323,9 @@ fn split(list: &[String]) -> Vec<String> {
 const PROJECT: &str = ".antefix/settings.toml";
 const LOCAL: &str = ".antefix/settings.local.toml";
 const PRESET: &str = "provider";
+const HOOKS: &str = "hooks";
+/// For how many minutes a cache is kept warm at most.
+pub const KEEP_WARM: &str = "keep_warm";
 const MODE: &str = "permissions.mode";
 const ALLOW: &str = "permissions.allow";
 const PRIVATE_HOSTS: &str = "web.private_hosts";

@@ -3,10 +3,11 @@ use std::path::{Path, PathBuf};
 
 use antefix_models::{Preset, Setting};
 use antefix_runtime::context::Reminders;
+use antefix_tools::hooks::Hook;
 use antefix_tools::permission::Source;
 
 use super::reminders::{MEMORY, REMINDERS, Wanted};
-use super::{ALLOW, DENY, MODE, PRIVATE_HOSTS, bounds};
+use super::{ALLOW, DENY, KEEP_WARM, MODE, PRIVATE_HOSTS, bounds, hooks};
 use crate::failure::Failure;
 
 /// One file of settings, read strictly: what is not known is an error, since a rule that is misspelt would not hold.
@@ -22,6 +23,8 @@ pub(super) struct File {
     pub(super) presets: Vec<Preset>,
     /// Kinds of reminders.
     pub(super) reminders: Vec<(String, Wanted)>,
+    /// Hooks, in the order in which they stand there for each event.
+    pub(super) hooks: Vec<Hook>,
 }
 
 impl File {
@@ -29,8 +32,8 @@ impl File {
         let text = Self::text(path)
             .map_err(|error| Failure::usage(format!("`{}` cannot be read: {error}", path.display())))?;
         let source = Source::new(&format!("{layer} {}", path.display()));
-        let (values, presets, reminders) = (Vec::new(), Vec::new(), Vec::new());
-        let mut file = Self { path: path.to_owned(), source, text, values, presets, reminders };
+        let (values, presets, reminders, hooks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut file = Self { path: path.to_owned(), source, text, values, presets, reminders, hooks };
         let table: toml::Table =
             file.text.parse().map_err(|error: toml::de::Error| file.wrong(error.message()))?;
         for (name, value) in &table {
@@ -39,6 +42,12 @@ impl File {
                 "base_url" => file.set("base_url", value)?,
                 "key_helper" => file.set("key_helper", value)?,
                 "memory" => file.memory(value)?,
+                "hooks" => {
+                    file.hooks = hooks::read(value, &file.source).map_err(|what| {
+                        file.wrong(&what).hint("docs/hooks.md says how hooks are set")
+                    })?;
+                }
+                "keep_warm" => file.keep_warm(value)?,
                 "permissions" => file.permissions(value)?,
                 "provider" => file.providers(value)?,
                 REMINDERS => file.reminders(value)?,
@@ -85,6 +94,13 @@ impl File {
                 _ => return Err(self.wrong(&format!("`permissions.{name}` is no setting"))),
             }
         }
+        Ok(())
+    }
+
+    fn keep_warm(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let minutes = value.as_integer().and_then(|minutes| u64::try_from(minutes).ok());
+        let minutes = minutes.ok_or_else(|| self.wrong("`keep_warm` is no number of minutes"))?;
+        self.values.push((KEEP_WARM, minutes.to_string()));
         Ok(())
     }
 

@@ -54,6 +54,8 @@ fn held(settings: &Settings) -> String {
     }
     out.extend(bounds.writable.iter().map(|(path, _)| format!("write={}", path.display())));
     out.extend(settings.rules.iter().map(|rule| format!("{:?} {}", rule.effect(), rule.text())));
+    let hook = |hook: &Hook| format!("{} {}", hook.event.name(), hook.command);
+    out.extend(settings.hooks.iter().map(hook));
     out.extend(settings.values.iter().map(|value| format!("{}={}", value.key, value.text)));
     out.join("; ")
 }
@@ -84,6 +86,8 @@ fn what_project_files_may_set() {
             "ask",
             "ask; web.private_hosts=a; web.private_hosts=b:1",
         ),
+        ("hooks", "[[hooks.Stop]]\ncommand = \"a\"", "ask", "ask; Stop a"),
+        ("keeping warm", "keep_warm = 30", "ask", "ask; keep_warm=30"),
         ("the key helper", "key_helper = \"x\"", "ask", "ask; key_helper=x"),
     ] {
         for name in ["settings.toml", "settings.local.toml"] {
@@ -101,6 +105,8 @@ fn what_project_files_may_set() {
 fn settings_that_are_not_understood_are_errors() {
     for text in [
         "hooks = []",
+        "[[hooks.Stop]]\ncomand = \"a\"",
+        "keep_warm = -1",
         "mcp = {}",
         "sandbox = \"off\"",
         "[permissions]\ndney = []",
