@@ -2,6 +2,7 @@
 
 mod calls;
 mod gate;
+mod hooked;
 mod recall;
 mod watch;
 
@@ -16,6 +17,7 @@ use std::time::Duration;
 use antefix_session::event::{Command, Event, SessionEvent};
 use antefix_session::machine::{Session, SessionError};
 use antefix_session::record::{AttemptId, EndReason, LaneRecord, Millis};
+use antefix_tools::hooks::Hooks;
 use antefix_tools::{Cancellation, Context, Executor};
 use antefix_wire::assemble::Delta;
 use bytes::Bytes;
@@ -26,6 +28,7 @@ use crate::clock;
 use crate::provider::Provider;
 use crate::store::{AppendError, Durability, TranscriptStore};
 use gate::Gate;
+use hooked::Submitted;
 use watch::Watch;
 
 /// Why a turn could not be brought to an end. The session on disk is intact: opening it again goes on from there.
@@ -77,6 +80,7 @@ pub struct Agent<S> {
     provider: Arc<Provider>,
     longest_retry_wait: Option<u64>,
     gate: Option<Arc<Gate>>,
+    hooks: Option<Arc<Hooks>>,
     answers: Option<mpsc::UnboundedReceiver<Answer>>,
     watch: Option<Watch>,
     /// Calls were stopped, and what the tools remember of them may not be on record.
@@ -87,9 +91,19 @@ impl<S: TranscriptStore> Agent<S> {
     /// Puts a session to work.
     pub fn new(session: Session, store: S, executor: Executor, context: Context, provider: Provider) -> Self {
         let provider = Arc::new(provider);
-        let (longest_retry_wait, gate, answers) = (None, None, None);
-        let (watch, stale) = (None, false);
-        Self { session, store, executor, context, provider, longest_retry_wait, gate, answers, watch, stale }
+        Self {
+            session,
+            store,
+            executor,
+            context,
+            provider,
+            longest_retry_wait: None,
+            gate: None,
+            hooks: None,
+            answers: None,
+            watch: None,
+            stale: false,
+        }
     }
 
     /// Holds every call to a policy from now on, which is looked at anew in front of each; without one, all calls run.
@@ -141,7 +155,7 @@ impl<S: TranscriptStore> Agent<S> {
         Ok(())
     }
 
-    /// Runs one turn of the user to its end. Each message on `interrupts` asks once for it to stop.
+    /// Runs one turn of the user to its end, and on while hooks object to that. Each message on `interrupts` asks once for it to stop.
     ///
     /// # Errors
     /// [`DriverError`] if a record cannot be written; the session must be opened again then.
@@ -151,17 +165,36 @@ impl<S: TranscriptStore> Agent<S> {
         interrupts: &mut mpsc::UnboundedReceiver<()>,
         mut show: impl FnMut(Shown<'_>),
     ) -> Result<TurnEnd, DriverError> {
+        match self.submitted(&blocks, interrupts, &mut show).await? {
+            Submitted::Begins => {}
+            Submitted::Ends(end) => return Ok(end),
+        }
+        let mut end = self.turn(blocks, interrupts, &mut show).await?;
+        let mut times = 0;
+        while let Some(blocks) = self.objected(&end, times, interrupts, &mut show).await {
+            times += 1;
+            end = self.turn(blocks, interrupts, &mut show).await?;
+        }
+        Ok(end)
+    }
+
+    async fn turn(
+        &mut self,
+        blocks: Vec<Bytes>,
+        interrupts: &mut mpsc::UnboundedReceiver<()>,
+        show: &mut impl FnMut(Shown<'_>),
+    ) -> Result<TurnEnd, DriverError> {
         if std::mem::take(&mut self.stale) {
             recall(self.session.conversation(), &mut self.context);
         }
         let mut commands = self.session.step(Event::Settle, clock::now())?;
         // What is known now is what the next request goes on from.
-        let context = self.drift(&mut show).await;
+        let context = self.drift(show).await;
         commands.extend(self.session.step(Event::Prompt { blocks, context }, clock::now())?);
         let mut turn = Running::new(commands);
         loop {
             while let Some(command) = turn.queue.pop_front() {
-                if let Some(end) = self.command(command, &mut turn, &mut show)? {
+                if let Some(end) = self.command(command, &mut turn, show)? {
                     return Ok(end);
                 }
             }

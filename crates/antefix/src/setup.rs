@@ -1,5 +1,7 @@
 //! Puts an agent together from what the user asked for and what the environment says.
 
+mod hooks;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -131,6 +133,9 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         .with_shell(&context.shell);
     take_up_answers(watch.policy(), &opened.conversation)
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
+    let own_hooks = holding.hooks.clone();
+    let (hooks, _said) =
+        hooks::start(own_hooks, &opened.store, &opened.conversation, &context, &mut notices).await?;
     let around = surroundings(&context, &holding);
     let mut watcher = watcher(environment, &holding, &context, settings.limits);
     let mut opening = None;
@@ -144,6 +149,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let executor = Executor::new(Arc::new(registry));
     let mut agent = Agent::new(session, opened.store, executor, context, provider);
     agent.watch(watcher, around);
+    agent.ask_hooks(hooks);
     if let Some(wait) = args.longest_retry_wait {
         agent.limit_retry_wait(wait);
     }

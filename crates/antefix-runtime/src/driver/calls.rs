@@ -1,19 +1,26 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::event::{Event, Returned};
-use antefix_tools::{Cancellation, Content, Output, ProgressKind, ShellState};
+use antefix_tools::hooks::Occasion;
+use antefix_tools::{Access, Cancellation, Content, Context, Executor, Output, ProgressKind, ShellState};
 use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
+use super::gate::Gate;
+use super::hooked::{self, Reviewed, review};
 use super::recall::write_facts;
 use super::{Agent, Inbox, Running};
 use crate::store::TranscriptStore;
 
 impl<S: TranscriptStore> Agent<S> {
-    /// Asks about the calls in their order, then starts those that may run; each result comes back as soon as it is there.
+    /// Asks hooks about all calls and then the user in the calls' order, and starts those that may run; each result comes
+    /// back as soon as it is there and hooks have seen it.
     pub(super) fn run(&self, calls: Vec<Call>, turn: &mut Running) {
         turn.stop = Cancellation::new();
         let progress = turn.outbox.clone();
@@ -23,32 +30,71 @@ impl<S: TranscriptStore> Agent<S> {
             }
         });
         let (executor, outbox, gate) = (self.executor.clone(), turn.outbox.clone(), self.gate.clone());
-        let batch: Vec<_> = calls.iter().map(tool_call).collect();
+        let hooks = self.hooks.clone();
+        let batch = calls.into_iter().map(|call| (call.clone(), tool_call(&call))).collect();
         turn.tasks.spawn(async move {
-            let return_to = |id: &str, output: &Output| {
-                let event = Event::Returned { call: id.to_owned(), output: returned(output) };
-                drop(outbox.send(Inbox::Event(Box::new(event))));
-            };
             let mut admitted = Vec::new();
-            for (call, request) in calls.iter().zip(batch) {
-                let access = match &gate {
-                    Some(gate) => gate.admit(&executor, &context, call, &request, &outbox).await.map(Some),
-                    None => Ok(None),
-                };
-                match access {
-                    Ok(access) => admitted.push(antefix_tools::Call { admitted: access, ..request }),
-                    Err(output) => return_to(&call.id, &output),
+            for one in review(hooks.as_ref(), &context, batch).await {
+                hooked::pass_on(&one.outcome, &outbox);
+                match admit(gate.as_ref(), &executor, &context, &one, &outbox).await {
+                    Ok(access) => admitted.push(antefix_tools::Call { admitted: access, ..one.request }),
+                    Err(output) => give_back(&outbox, &one.call.id, &output),
                 }
             }
-            let ids: Vec<String> = admitted.iter().map(|call| call.id.clone()).collect();
+            let ran = admitted.clone();
+            let mut seen_by_hooks = JoinSet::new();
             let give = |index: usize, output: &Output| {
-                if let Some(id) = ids.get(index) {
-                    return_to(id, output);
+                let Some(request) = ran.get(index) else { return };
+                let (call, tool, input) = (&request.id, &request.name, &request.input);
+                let occasion = Occasion::PostToolUse { call, tool, input, output };
+                match hooks.as_ref().filter(|hooks| !output.is_error && hooks.listen_to(&occasion)) {
+                    None => give_back(&outbox, &request.id, output),
+                    Some(hooks) => {
+                        let (hooks, context, outbox) = (hooks.clone(), context.clone(), outbox.clone());
+                        let (request, output) = (request.clone(), output.clone());
+                        seen_by_hooks.spawn(async move {
+                            let (call, tool, input) = (&request.id, &request.name, &request.input);
+                            let occasion = Occasion::PostToolUse { call, tool, input, output: &output };
+                            hooked::pass_on(&hooks.ask(&context, &occasion).await, &outbox);
+                            give_back(&outbox, &request.id, &output);
+                        });
+                    }
                 }
             };
             executor.run_each(&context, admitted, give).await;
+            while seen_by_hooks.join_next().await.is_some() {}
         });
     }
+}
+
+/// What a call may touch, or the result of one that may not run: hooks decide first, then the policy.
+async fn admit(
+    gate: Option<&Arc<Gate>>,
+    executor: &Executor,
+    context: &Context,
+    one: &Reviewed,
+    outbox: &mpsc::UnboundedSender<Inbox>,
+) -> Result<Option<Access>, Output> {
+    if let Some((output, decided)) = one.refusal() {
+        drop(outbox.send(Inbox::Decided(Box::new(decided))));
+        return Err(output);
+    }
+    match gate {
+        Some(gate) => gate.admit(executor, context, one, outbox).await.map(Some),
+        None => {
+            if let Some(decided) = one.allowance() {
+                drop(outbox.send(Inbox::Decided(Box::new(decided))));
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Hands a result to the session.
+fn give_back(outbox: &mpsc::UnboundedSender<Inbox>, call: &str, output: &Output) {
+    let event = Event::Returned { call: call.to_owned(), output: returned(output) };
+    // The turn may be gone; what is sent to it then is of no interest.
+    drop(outbox.send(Inbox::Event(Box::new(event))));
 }
 
 /// Where the next shell command starts, from the results on record: the newest that says so holds.

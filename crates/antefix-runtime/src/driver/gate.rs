@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::record::PermissionRecord;
+use antefix_tools::hooks::{Permission, Said};
 use antefix_tools::permission::{Decision, Policy, RuleError, Source, Verdict};
 use antefix_tools::{Access, Context, Executor, Output};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Inbox;
+use super::hooked::{HOOK, Reviewed};
 
 /// A call that waits for the user's word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,10 +103,10 @@ impl Gate {
         self: &Arc<Self>,
         executor: &Executor,
         context: &Context,
-        call: &Call,
-        request: &antefix_tools::Call,
+        one: &Reviewed,
         outbox: &mpsc::UnboundedSender<Inbox>,
     ) -> Result<Access, Output> {
+        let Reviewed { call, request, .. } = one;
         // The executor answers calls of tools that are not there.
         let Some(tool) = executor.registry().get(&call.name) else { return Ok(Access::Nothing) };
         let access = std::panic::AssertUnwindSafe(|| tool.access(context, &request.input));
@@ -115,17 +117,22 @@ impl Gate {
             drop(outbox.send(Inbox::Notice(news)));
         }
         let decision = policy.decide(&call.name, &access, &request.input);
+        let decision = with_hooks(decision, one.outcome.permission.as_ref());
         let tell = |allowed: bool, text: Option<String>, answer: Option<Choice>| {
-            let record = record(call, &decision, allowed, answer);
-            drop(outbox.send(Inbox::Decided(Box::new(Decided {
-                call: call.clone(),
-                allowed,
-                text,
-                record,
-            }))));
+            let record = record(one, &decision, allowed, answer);
+            let change = one.change().filter(|_| allowed);
+            let text = match (text, change) {
+                (Some(text), Some(change)) => Some(format!("{text}; {change}")),
+                (text, change) => text.or(change),
+            };
+            let decided = Decided { call: call.clone(), allowed, text, record };
+            drop(outbox.send(Inbox::Decided(Box::new(decided))));
         };
+        let is_changed = one.outcome.input.is_some();
         match &decision.verdict {
-            Verdict::Allow if decision.by_default && self.is_on_record(&decision) => Ok(access),
+            Verdict::Allow if decision.by_default && !is_changed && self.is_on_record(&decision) => {
+                Ok(access)
+            }
             Verdict::Allow => {
                 let by = || format!("allowed by `{}` ({})", decision.rule, decision.source);
                 tell(true, (!decision.by_default).then(by), None);
@@ -135,7 +142,7 @@ impl Gate {
                 tell(false, Some(format!("refused: {reason} ({})", decision.source)), None);
                 Err(Output::error(format!("not allowed: {reason}. {REFUSED}")))
             }
-            Verdict::Ask { question } => match self.ask(context, call, question, &decision, outbox).await {
+            Verdict::Ask { question } => match self.ask(context, one, question, &decision, outbox).await {
                 Some(Choice::No) => {
                     tell(false, Some("refused by you".to_owned()), Some(Choice::No));
                     Err(Output::error(format!("the user did not allow this call. {REFUSED}")))
@@ -173,14 +180,14 @@ impl Gate {
     async fn ask(
         &self,
         context: &Context,
-        call: &Call,
+        one: &Reviewed,
         text: &str,
         decision: &Decision,
         outbox: &mpsc::UnboundedSender<Inbox>,
     ) -> Option<Choice> {
         let question = Question {
             id: self.questions.fetch_add(1, Ordering::Relaxed),
-            call: call.clone(),
+            call: one.effective_call(),
             text: text.to_owned(),
             remember: decision.remember.clone(),
         };
@@ -201,7 +208,7 @@ fn remember(policy: &Policy, decision: &Decision) {
     }
 }
 
-fn record(call: &Call, decision: &Decision, allowed: bool, answer: Option<Choice>) -> PermissionRecord {
+fn record(one: &Reviewed, decision: &Decision, allowed: bool, answer: Option<Choice>) -> PermissionRecord {
     let asked = || format!("asked by {} ({})", decision.rule, decision.source);
     let is_asked = matches!(decision.verdict, Verdict::Ask { .. });
     let (rule, source) = match answer {
@@ -210,7 +217,28 @@ fn record(call: &Call, decision: &Decision, allowed: bool, answer: Option<Choice
         None => (decision.rule.clone(), decision.source.to_string()),
     };
     let remembered = if answer == Some(Choice::Always) { decision.remember.clone() } else { Vec::new() };
-    PermissionRecord { call: call.id.clone(), tool: call.name.clone(), allowed, rule, source, remembered, effective_input: None }
+    let (call, tool) = (one.call.id.clone(), one.call.name.clone());
+    PermissionRecord { call, tool, allowed, rule, source, remembered, effective_input: one.effective_input() }
+}
+
+/// The decision once hooks have spoken. What a hook allows is worth as much as an allow rule: it answers a question
+/// that a rule could answer, and no other, and nothing that is denied.
+fn with_hooks(decision: Decision, word: Option<&(Permission, Said)>) -> Decision {
+    let Some((permission, said)) = word else { return decision };
+    let by_hook = |verdict: Verdict| Decision {
+        verdict,
+        rule: HOOK.to_owned(),
+        source: Source::new(&said.by),
+        remember: Vec::new(),
+        by_default: false,
+    };
+    match (&decision.verdict, permission) {
+        (Verdict::Ask { .. }, Permission::Allow) if !decision.remember.is_empty() => by_hook(Verdict::Allow),
+        (Verdict::Allow, Permission::Ask) => {
+            by_hook(Verdict::Ask { question: format!("{} wants you to decide: {}", said.by, said.text) })
+        }
+        _ => decision,
+    }
 }
 
 fn how_to_allow(decision: &Decision) -> String {
@@ -228,5 +256,40 @@ fn quoted(text: &str) -> String {
 const ANSWERED: &str = "your answer in this session";
 
 /// What the model is told with each refusal.
-const REFUSED: &str =
+pub(super) const REFUSED: &str =
     "Do not try to reach the same in another way; go on without it, or say what is needed and why.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hook's word against the policy's, in all pairs.
+    #[test]
+    fn a_hook_never_beats_what_denies() {
+        let ask = || Verdict::Ask { question: "may it".to_owned() };
+        let deny = || Verdict::Deny { reason: "a rule".to_owned() };
+        let hook_asks = || Verdict::Ask { question: "h wants you to decide: why".to_owned() };
+        let rule = &["bash(ls)"][..];
+        for (verdict, remember, word, expect) in [
+            (Verdict::Allow, rule, Permission::Allow, Verdict::Allow),
+            (Verdict::Allow, rule, Permission::Ask, hook_asks()),
+            (ask(), rule, Permission::Allow, Verdict::Allow),
+            // What no rule could allow: a line that is not understood, or that may run what is denied.
+            (ask(), &[], Permission::Allow, ask()),
+            (ask(), rule, Permission::Ask, ask()),
+            (deny(), rule, Permission::Allow, deny()),
+            (deny(), &[], Permission::Ask, deny()),
+        ] {
+            let remember: Vec<String> = remember.iter().map(|rule| (*rule).to_owned()).collect();
+            let source = Source::new("policy");
+            let decision = Decision { verdict, rule: "r".to_owned(), source, remember, by_default: true };
+            let said = Said { key: "k".to_owned(), by: "h".to_owned(), text: "why".to_owned() };
+            assert_eq!(
+                with_hooks(decision.clone(), Some(&(word, said))).verdict,
+                expect,
+                "{decision:?} {word:?}"
+            );
+            assert_eq!(with_hooks(decision.clone(), None), decision);
+        }
+    }
+}

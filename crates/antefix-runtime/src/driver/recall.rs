@@ -22,11 +22,15 @@ pub fn recall(conversation: &Conversation, context: &mut Context) {
         .collect();
     let live = conversation.results().values().filter(|result| calls.contains_key(result.call.as_str()));
     let live: Vec<&ResultRecord> = live.collect();
-    context.files = Arc::new(file_table(&live, &calls));
-    context.todo = Arc::new(todo_list(&live, &calls));
+    let input = |call: &str| {
+        let call = calls.get(call)?;
+        Body::parse(conversation.effective_input(call).to_vec()).ok()
+    };
+    context.files = Arc::new(file_table(&live, input));
+    context.todo = Arc::new(todo_list(&live, input));
 }
 
-fn file_table(live: &[&ResultRecord], calls: &BTreeMap<&str, &Call>) -> FileTable {
+fn file_table(live: &[&ResultRecord], input: impl Fn(&str) -> Option<Body>) -> FileTable {
     let mut facts = Vec::new();
     for (at, result) in live.iter().enumerate() {
         let Ok(body) = Body::parse(result.facts.to_vec()) else { continue };
@@ -34,20 +38,18 @@ fn file_table(live: &[&ResultRecord], calls: &BTreeMap<&str, &Call>) -> FileTabl
     }
     let step = |(at, fact): (usize, &FileFact)| {
         let result = live.get(at)?;
-        let call = calls.get(result.call.as_str())?;
-        let input = Body::parse(call.input.to_vec()).ok()?;
+        let input = input(&result.call)?;
         let text = text_of(&result.fragment)?;
         Some(Step { tool: result.tool.clone(), input, text, fact: fact.clone() })
     };
     FileTable::replay(facts.iter().map(|(at, fact)| ((*at, fact), fact)), step)
 }
 
-fn todo_list(live: &[&ResultRecord], calls: &BTreeMap<&str, &Call>) -> TodoList {
+fn todo_list(live: &[&ResultRecord], input: impl Fn(&str) -> Option<Body>) -> TodoList {
     let list = TodoList::default();
     for result in live.iter().filter(|result| result.tool == "todo" && !result.is_error) {
-        let input = calls.get(result.call.as_str()).and_then(|call| Body::parse(call.input.to_vec()).ok());
         // A call that succeeded is understood; one of a tool of that name that is not ours says nothing.
-        drop(input.map(|input| list.apply(&input)));
+        drop(input(&result.call).map(|input| list.apply(&input)));
     }
     list
 }

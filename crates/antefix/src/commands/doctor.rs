@@ -80,7 +80,12 @@ fn settings(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Fa
         rows.push((key, rule.text().to_owned(), rule.source().to_string(), true));
     }
     for hook in &settings.hooks {
-        rows.push(("hooks", format!("{} {}", hook.event.name(), hook.command), hook.source.to_string(), true));
+        rows.push((
+            "hooks",
+            format!("{} {}", hook.event.name(), hook.command),
+            hook.source.to_string(),
+            true,
+        ));
     }
     for (preset, source) in &settings.presets {
         let text = format!("{} ({})", preset.name, preset.about);

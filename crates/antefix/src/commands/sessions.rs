@@ -184,7 +184,11 @@ fn decision_words(decided: &PermissionRecord) -> String {
         [] => String::new(),
         rules => format!(", and from there on {}", rules.join(", ")),
     };
-    one_line(&format!("{word} by {} ({}){from_here}", decided.rule, decided.source), 200)
+    let input = decided
+        .effective_input
+        .as_ref()
+        .map_or_else(String::new, |input| format!(", executed with {}", String::from_utf8_lossy(input)));
+    one_line(&format!("{word} by {} ({}){from_here}{input}", decided.rule, decided.source), 240)
 }
 
 fn decision_json(decided: &PermissionRecord) -> String {
@@ -197,6 +201,9 @@ fn decision_json(decided: &PermissionRecord) -> String {
         String::from_utf8_lossy(&text).into_owned()
     });
     object.raw("remembered", &array(remembered));
+    if let Some(input) = &decided.effective_input {
+        object.raw("effective_input", &String::from_utf8_lossy(input));
+    }
     object.close()
 }
 

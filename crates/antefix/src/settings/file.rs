@@ -43,9 +43,8 @@ impl File {
                 "key_helper" => file.set("key_helper", value)?,
                 "memory" => file.memory(value)?,
                 "hooks" => {
-                    file.hooks = hooks::read(value, &file.source).map_err(|what| {
-                        file.wrong(&what).hint("docs/hooks.md says how hooks are set")
-                    })?;
+                    file.hooks = hooks::read(value, &file.source)
+                        .map_err(|what| file.wrong(&what).hint("docs/hooks.md says how hooks are set"))?;
                 }
                 "keep_warm" => file.keep_warm(value)?,
                 "permissions" => file.permissions(value)?,

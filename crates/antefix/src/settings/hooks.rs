@@ -105,7 +105,10 @@ mod tests {
     fn hooks_are_read_in_both_forms_and_strictly() {
         for (settings, expect) in [
             ("[[hooks.Stop]]\ncommand = \"a\"", "Stop a 60 true"),
-            ("[[hooks.PreToolUse]]\nmatcher = \"edit\"\ncommand = \"a\"\ntimeout = 5", "PreToolUse a 5 false"),
+            (
+                "[[hooks.PreToolUse]]\nmatcher = \"edit\"\ncommand = \"a\"\ntimeout = 5",
+                "PreToolUse a 5 false",
+            ),
             (
                 "[[hooks.PreToolUse]]\nmatcher = \"Bash\"\nhooks = [{type = \"command\", command = \"a\"}, {command = \"b\"}]\n[[hooks.PreToolUse]]\ncommand = \"c\"",
                 "PreToolUse a 60 true; PreToolUse b 60 true; PreToolUse c 60 true",
@@ -117,10 +120,19 @@ mod tests {
             ),
             ("[hooks]\nStop = \"a\"", "`hooks.Stop` is no list"),
             ("[[hooks.Stop]]\nmatcher = \"\"", "`hooks.Stop`: a hook has no `command`"),
-            ("[[hooks.Stop]]\ncommand = \"a\"\ntimeout = 0", "`hooks.Stop`: `timeout` is 0, no number of seconds from 1 to 600"),
+            (
+                "[[hooks.Stop]]\ncommand = \"a\"\ntimeout = 0",
+                "`hooks.Stop`: `timeout` is 0, no number of seconds from 1 to 600",
+            ),
             ("[[hooks.Stop]]\ncommand = \"a\"\nasync = true", "`hooks.Stop`: `async` is no key of a hook"),
-            ("[[hooks.Stop]]\ntype = \"prompt\"", "`hooks.Stop`: the type \"prompt\" is not known: there is `command`"),
-            ("[[hooks.Stop]]\ncommand = \"a\"\nhooks = []", "`hooks.Stop`: `command` does not belong beside `hooks`"),
+            (
+                "[[hooks.Stop]]\ntype = \"prompt\"",
+                "`hooks.Stop`: the type \"prompt\" is not known: there is `command`",
+            ),
+            (
+                "[[hooks.Stop]]\ncommand = \"a\"\nhooks = []",
+                "`hooks.Stop`: `command` does not belong beside `hooks`",
+            ),
         ] {
             assert_eq!(check(settings), expect, "{settings}");
         }

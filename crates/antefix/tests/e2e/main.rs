@@ -14,6 +14,7 @@ mod ended;
 mod explain;
 mod forecast;
 mod growth;
+mod hooks;
 mod hostile;
 mod kills;
 mod memory;
