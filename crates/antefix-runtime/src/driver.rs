@@ -17,7 +17,7 @@ use std::time::Duration;
 use antefix_session::event::{Command, Event, SessionEvent};
 use antefix_session::machine::{Session, SessionError};
 use antefix_session::record::{AttemptId, EndReason, LaneRecord, Millis};
-use antefix_tools::hooks::Hooks;
+use antefix_tools::hooks::{Hooks, Said};
 use antefix_tools::{Cancellation, Context, Executor};
 use antefix_wire::assemble::Delta;
 use bytes::Bytes;
@@ -28,7 +28,7 @@ use crate::clock;
 use crate::provider::Provider;
 use crate::store::{AppendError, Durability, TranscriptStore};
 use gate::Gate;
-use hooked::Submitted;
+use hooked::{Submitted, hook_news};
 use watch::Watch;
 
 /// Why a turn could not be brought to an end. The session on disk is intact: opening it again goes on from there.
@@ -165,15 +165,15 @@ impl<S: TranscriptStore> Agent<S> {
         interrupts: &mut mpsc::UnboundedReceiver<()>,
         mut show: impl FnMut(Shown<'_>),
     ) -> Result<TurnEnd, DriverError> {
-        match self.submitted(&blocks, interrupts, &mut show).await? {
-            Submitted::Begins => {}
+        let said = match self.submitted(&blocks, interrupts, &mut show).await? {
+            Submitted::Begins(said) => said,
             Submitted::Ends(end) => return Ok(end),
-        }
-        let mut end = self.turn(blocks, interrupts, &mut show).await?;
+        };
+        let mut end = self.turn(blocks, &said, interrupts, &mut show).await?;
         let mut times = 0;
         while let Some(blocks) = self.objected(&end, times, interrupts, &mut show).await {
             times += 1;
-            end = self.turn(blocks, interrupts, &mut show).await?;
+            end = self.turn(blocks, &[], interrupts, &mut show).await?;
         }
         Ok(end)
     }
@@ -181,6 +181,7 @@ impl<S: TranscriptStore> Agent<S> {
     async fn turn(
         &mut self,
         blocks: Vec<Bytes>,
+        said: &[Said],
         interrupts: &mut mpsc::UnboundedReceiver<()>,
         show: &mut impl FnMut(Shown<'_>),
     ) -> Result<TurnEnd, DriverError> {
@@ -189,7 +190,8 @@ impl<S: TranscriptStore> Agent<S> {
         }
         let mut commands = self.session.step(Event::Settle, clock::now())?;
         // What is known now is what the next request goes on from.
-        let context = self.drift(show).await;
+        let mut context = self.drift(show).await;
+        context.extend(hook_news(self.session.conversation(), said));
         commands.extend(self.session.step(Event::Prompt { blocks, context }, clock::now())?);
         let mut turn = Running::new(commands);
         loop {

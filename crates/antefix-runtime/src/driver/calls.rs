@@ -35,7 +35,7 @@ impl<S: TranscriptStore> Agent<S> {
         turn.tasks.spawn(async move {
             let mut admitted = Vec::new();
             for one in review(hooks.as_ref(), &context, batch).await {
-                hooked::pass_on(&one.outcome, &outbox);
+                hooked::pass_on(&one.request.name, &one.outcome, &outbox);
                 match admit(gate.as_ref(), &executor, &context, &one, &outbox).await {
                     Ok(access) => admitted.push(antefix_tools::Call { admitted: access, ..one.request }),
                     Err(output) => give_back(&outbox, &one.call.id, &output),
@@ -55,7 +55,8 @@ impl<S: TranscriptStore> Agent<S> {
                         seen_by_hooks.spawn(async move {
                             let (call, tool, input) = (&request.id, &request.name, &request.input);
                             let occasion = Occasion::PostToolUse { call, tool, input, output: &output };
-                            hooked::pass_on(&hooks.ask(&context, &occasion).await, &outbox);
+                            let outcome = hooks.ask(&context, &occasion).await;
+                            hooked::pass_on(tool, &outcome, &outbox);
                             give_back(&outbox, &request.id, &output);
                         });
                     }

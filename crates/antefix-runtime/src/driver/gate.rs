@@ -261,6 +261,8 @@ pub(super) const REFUSED: &str =
 
 #[cfg(test)]
 mod tests {
+    use antefix_tools::hooks::HookEvent;
+
     use super::*;
 
     /// A hook's word against the policy's, in all pairs.
@@ -283,7 +285,8 @@ mod tests {
             let remember: Vec<String> = remember.iter().map(|rule| (*rule).to_owned()).collect();
             let source = Source::new("policy");
             let decision = Decision { verdict, rule: "r".to_owned(), source, remember, by_default: true };
-            let said = Said { key: "k".to_owned(), by: "h".to_owned(), text: "why".to_owned() };
+            let event = HookEvent::PreToolUse;
+            let said = Said { event, key: "k".to_owned(), by: "h".to_owned(), text: "why".to_owned() };
             assert_eq!(
                 with_hooks(decision.clone(), Some(&(word, said))).verdict,
                 expect,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use antefix_session::closure::text_block;
-use antefix_session::conversation::Call;
+use antefix_session::conversation::{Call, Conversation};
 use antefix_session::event::{Event, SessionEvent};
-use antefix_session::record::{EndReason, PermissionRecord};
+use antefix_session::record::{ContextRecord, EndReason, PermissionRecord};
 use antefix_tools::hooks::{Hooks, Occasion, Outcome, Permission, Said};
 use antefix_tools::{Cancellation, Context, Output};
 use antefix_wire::json::Body;
@@ -20,8 +20,8 @@ use crate::store::TranscriptStore;
 
 /// What hooks say of a turn that is about to begin.
 pub(super) enum Submitted {
-    /// It begins.
-    Begins,
+    /// It begins, and the model is told this with what the user says.
+    Begins(Vec<Said>),
     /// It does not.
     Ends(TurnEnd),
 }
@@ -46,7 +46,7 @@ impl<S: TranscriptStore> Agent<S> {
         };
         let objection = outcome.halt.as_ref().or(outcome.objections.first());
         let Some(said) = objection else {
-            return Ok(Submitted::Begins);
+            return Ok(Submitted::Begins(outcome.context));
         };
         let text = format!("not sent: {} says: {}", said.by, said.text);
         let commands =
@@ -149,7 +149,7 @@ impl Reviewed {
 
     /// The result of a call that a hook refuses, and what is told of it.
     pub(super) fn refusal(&self) -> Option<(Output, Decided)> {
-        let (Some(refused), _) | (None, Some((Permission::Deny, refused))) =
+        let ((Some(refused), _) | (None, Some((Permission::Deny, refused)))) =
             (&self.outcome.halt, &self.outcome.permission)
         else {
             return None;
@@ -211,8 +211,34 @@ pub(super) async fn review(
     reviewed
 }
 
-/// Passes on what hooks say beside a decision.
-pub(super) fn pass_on(outcome: &Outcome, outbox: &mpsc::UnboundedSender<Inbox>) {
+/// What hooks say that the model does not know yet; what it knows from before stays said.
+pub(super) fn hook_news(conversation: &Conversation, said: &[Said]) -> Vec<ContextRecord> {
+    let is_new = |record: &ContextRecord| conversation.known(KIND, &record.key) != Some(&record.state);
+    let text = |said: &Said| format!("The user's {} hook says:\n{}", said.event.name(), said.text);
+    said.iter().map(|said| context(said, text(said))).filter(is_new).collect()
+}
+
+fn context(said: &Said, text: String) -> ContextRecord {
+    let digest = blake3::hash(said.text.as_bytes()).to_hex();
+    // INVARIANT: the digest has 64 digits.
+    let state = Bytes::from(format!("\"{}\"", &digest[..16]));
+    ContextRecord { kind: KIND.to_owned(), key: said.key.clone(), state, text: Some(text) }
+}
+
+/// Passes on what hooks say of a call of a tool beside a decision: it concerns that call alone, so that it is told even
+/// if it was told of another.
+pub(super) fn pass_on(tool: &str, outcome: &Outcome, outbox: &mpsc::UnboundedSender<Inbox>) {
+    let objects = outcome.objections.iter().map(|said| ("objects to what", "returned", said));
+    let says = outcome.context.iter().map(|said| ("says of", "", said));
+    let text = |verb: &str, end: &str, said: &Said| {
+        let end = if end.is_empty() { String::new() } else { format!(" {end}") };
+        format!("The user's {} hook {verb} `{tool}`{end}:\n{}", said.event.name(), said.text)
+    };
+    let notes: Vec<ContextRecord> =
+        objects.chain(says).map(|(verb, end, said)| context(said, text(verb, end, said))).collect();
+    if !notes.is_empty() {
+        drop(outbox.send(Inbox::Event(Box::new(Event::Note(notes)))));
+    }
     // The turn may be gone; what is sent to it then is of no interest.
     for notice in &outcome.notices {
         drop(outbox.send(Inbox::Notice(notice.clone())));
@@ -231,6 +257,9 @@ fn text_of(blocks: &[Bytes]) -> String {
     };
     blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
+
+/// The kind of what hooks tell the model.
+pub const KIND: &str = "hook";
 
 /// Who decided where a hook has.
 pub(super) const HOOK: &str = "hook";

@@ -1,5 +1,5 @@
 use super::answer::Answer;
-use super::{Hook, Permission};
+use super::{Hook, HookEvent, Permission};
 
 /// What the hooks of an event say together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Outcome {
 /// What a hook says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
+    /// When it was said.
+    pub event: HookEvent,
     /// [`Hook::key`].
     pub key: String,
     /// [`Hook::words`].
@@ -47,7 +49,8 @@ impl Outcome {
 
     /// Adds what the next hook says.
     pub(super) fn add(&mut self, hook: &Hook, answer: Answer) {
-        let said = |text: &str| Said { key: hook.key(), by: hook.words(), text: capped(text) };
+        let said =
+            |text: &str| Said { event: hook.event, key: hook.key(), by: hook.words(), text: capped(text) };
         if let Some(failure) = answer.failure {
             self.notices.push(format!("{} failed, and nothing it says counts: {failure}", hook.words()));
             return;
@@ -101,7 +104,7 @@ const TEXT_BYTES: usize = 10_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hooks::{HOOK_TIMEOUT, HookEvent, Matcher};
+    use crate::hooks::{HOOK_TIMEOUT, Matcher};
     use crate::permission::Source;
 
     fn hook(command: &str) -> Hook {
@@ -116,7 +119,7 @@ mod tests {
 
     fn said(command: &str, text: &str) -> Said {
         let hook = hook(command);
-        Said { key: hook.key(), by: hook.words(), text: text.to_owned() }
+        Said { event: hook.event, key: hook.key(), by: hook.words(), text: text.to_owned() }
     }
 
     fn decided(permission: Permission, reason: &str) -> Answer {

@@ -59,13 +59,13 @@ fn read_one(
         match key.as_str() {
             "matcher" => {}
             "type" if value.as_str() == Some("command") => {}
-            "type" => return Err(format!("the type {value} is not known: there is `command`")),
+            "type" => return Err("of hooks there is one `type`: `command`".to_owned()),
             "command" => command = Some(text(value, "command")?),
             "timeout" => {
                 let seconds = value.as_integer().and_then(|seconds| u64::try_from(seconds).ok());
                 let seconds = seconds.filter(|seconds| (1..=LONGEST_SECONDS).contains(seconds));
                 timeout = Duration::from_secs(seconds.ok_or_else(|| {
-                    format!("`timeout` is {value}, no number of seconds from 1 to {LONGEST_SECONDS}")
+                    format!("`timeout` is no number of seconds from 1 to {LONGEST_SECONDS}")
                 })?);
             }
             _ => return Err(format!("`{key}` is no key of a hook")),
@@ -122,13 +122,10 @@ mod tests {
             ("[[hooks.Stop]]\nmatcher = \"\"", "`hooks.Stop`: a hook has no `command`"),
             (
                 "[[hooks.Stop]]\ncommand = \"a\"\ntimeout = 0",
-                "`hooks.Stop`: `timeout` is 0, no number of seconds from 1 to 600",
+                "`hooks.Stop`: `timeout` is no number of seconds from 1 to 600",
             ),
             ("[[hooks.Stop]]\ncommand = \"a\"\nasync = true", "`hooks.Stop`: `async` is no key of a hook"),
-            (
-                "[[hooks.Stop]]\ntype = \"prompt\"",
-                "`hooks.Stop`: the type \"prompt\" is not known: there is `command`",
-            ),
+            ("[[hooks.Stop]]\ntype = \"prompt\"", "`hooks.Stop`: of hooks there is one `type`: `command`"),
             (
                 "[[hooks.Stop]]\ncommand = \"a\"\nhooks = []",
                 "`hooks.Stop`: `command` does not belong beside `hooks`",
