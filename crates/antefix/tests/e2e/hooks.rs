@@ -204,7 +204,7 @@ fn a_hook_that_ends_the_turn_leaves_a_session_that_goes_on() {
 fn a_hook_that_goes_wrong_is_told_of_and_changes_nothing() {
     for (command, timeout, text) in [
         ("exit 1", 60, "failed, and nothing it says counts: exit code 1"),
-        ("no-such-program", 60, "exit code 127: bash: line 1: no-such-program"),
+        ("no-such-program", 60, "no-such-program: command not found"),
         ("sleep 1000", 1, "it did not end within 1000 ms"),
         ("trap '' TERM; sleep 1000 & sleep 1000", 1, "it did not end within 1000 ms"),
         ("yes", 1, "it did not end within 1000 ms"),
