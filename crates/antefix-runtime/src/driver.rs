@@ -239,7 +239,7 @@ impl<S: TranscriptStore> Agent<S> {
                                 }
                             }
                         }
-                        self.show_notes(&mut show);
+                        self.show_notes(show);
                         *event
                     }
                 },
