@@ -52,6 +52,7 @@ def write_cell(folder: Path, bodies: list[Body], **about: Any) -> None:
         one.usage = (billed.expected.read, billed.expected.write_5m, billed.expected.write_1h, billed.expected.input)
     write_capture(folder, sent)
     cell = {"row": "git", "column": COLUMN, "declared": "kept", "task": 1, "message": [2], "again": [3], "goes_back": False}
+    cell["loses_on"] = False
     cell |= {"prompt": "Next.", "again_prompt": "Last.", "told": [NOTE], "says_nothing": False}
     (folder / "cell.json").write_text(json.dumps(cell | about))
 

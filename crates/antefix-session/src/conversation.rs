@@ -172,12 +172,16 @@ impl Conversation {
         self.path.iter().map(|&index| &self.messages[index])
     }
 
-    /// The messages that are still to be carried over into the open lane's dialect, oldest first; `None` if the
-    /// conversation is in it. A turn that was carried over before is given as it was said first, so that nothing is lost
+    /// The messages that are still to be carried over into the open lane, oldest first; `None` if the conversation is
+    /// in its dialect and was held with its model. A turn that was carried over before is given as it was said first, so that nothing is lost
     /// on a way there and back.
     pub(crate) fn uncarried(&self) -> Option<Vec<&Message>> {
         let mark = self.mark();
-        let is_other = |message: &Message| message.dialect() != self.dialect();
+        let open = self.lane().map(Lane::spec);
+        let spec = |message: &Message| Some(self.lanes.get(message.lane())?.lane.spec());
+        let is_other = |message: &Message| {
+            open.zip(spec(message)).is_some_and(|(open, spoken)| !open.takes_words_of(spoken))
+        };
         let source = match mark.carry {
             Some(carry) => carry.source,
             None => mark.message.filter(|&last| self.messages.get(last).is_some_and(is_other)),
@@ -208,7 +212,7 @@ impl Conversation {
         all
     }
 
-    /// Whether all that was said is in the open lane's dialect; if not, the next prompt sees to it.
+    /// Whether all that was said is in the open lane's dialect and from its model; if not, the next prompt sees to it.
     pub fn is_carried_over(&self) -> bool {
         self.uncarried().is_none()
     }

@@ -94,7 +94,8 @@ impl Session {
     }
 
     /// Opens a lane; the records must be appended before anything else. If it is of another dialect than what was
-    /// said so far, that is closed and translated, and a notice tells what this costs.
+    /// said so far, or for another model, that is closed and said anew. Whenever a conversation changes its lane, a
+    /// notice tells what this costs.
     ///
     /// What the head says of the surroundings is the lane's `baseline`; it goes on record with it.
     ///
@@ -116,12 +117,16 @@ impl Session {
             ..lane
         };
         let mut step = Step::default();
-        if self.conversation.lane().is_some_and(|open| open.dialect() != lane.dialect) {
+        let goes_on = self.conversation.lane().map(|open| lane.takes_words_of(open.spec()));
+        if goes_on == Some(false) {
             self.carry_over(&mut step, now)?;
             self.settle_all(&mut step, now)?;
         }
         self.record(&mut step, Record::Lane(lane), now)?;
-        self.carry_over(&mut step, now)?;
+        match goes_on {
+            Some(true) => self.foretell(&mut step, now),
+            _ => self.carry_over(&mut step, now)?,
+        }
         Ok(step.commands)
     }
 

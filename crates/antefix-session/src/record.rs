@@ -136,6 +136,14 @@ pub struct LaneRecord {
     pub baseline: Vec<ContextRecord>,
 }
 
+impl LaneRecord {
+    /// Whether what was said in another lane can be sent in this one as it is. Thinking is bound to the model that
+    /// wrote it, so that a conversation with another one is said anew.
+    pub fn takes_words_of(&self, other: &Self) -> bool {
+        self.dialect == other.dialect && self.model == other.model
+    }
+}
+
 /// See [`Record::Context`]. It stands in its turn, in front of the message that says it; one whose message never came is
 /// said by the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -103,7 +103,7 @@ pub struct RunArgs {
     /// Drop turn TURN and everything after it first (`antefix sessions show ID` numbers the turns)
     #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u64).range(1..))]
     pub rewind: Option<u64>,
-    /// The model, for a new session [default: claude-sonnet-5-5]
+    /// The model [default: claude-sonnet-5-5]; for a session that goes on, another one is a planned break
     #[arg(long)]
     pub model: Option<String>,
     /// Who answers: `anthropic` (the Messages API, or a server that speaks it), `sim` (a simulator in this process,
@@ -131,10 +131,10 @@ pub struct RunArgs {
     /// Behind the system prompt, for a new session
     #[arg(long, value_name = "TEXT")]
     pub append_system_prompt: Option<String>,
-    /// How much the model thinks, for a new session: default, off, adaptive, or a number of tokens
+    /// How much the model thinks: default, off, adaptive, or a number of tokens; a change is a planned break
     #[arg(long, value_name = "MODE", default_value = "default", value_parser = parse_thinking)]
     pub thinking: antefix_runtime::head::Thinking,
-    /// How hard the model tries, for a new session: low, medium, high, max
+    /// How hard the model tries: low, medium, high, max; a change is a planned break
     #[arg(long)]
     pub effort: Option<String>,
     /// Largest reply in tokens, for a new session

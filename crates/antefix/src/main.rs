@@ -10,6 +10,7 @@ mod failure;
 mod folders;
 mod forecast;
 mod input;
+mod lane;
 mod ledger;
 mod out;
 mod preset;

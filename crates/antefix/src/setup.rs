@@ -11,7 +11,7 @@ use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
 use antefix_runtime::context::Baseline;
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state, take_up_answers};
-use antefix_runtime::head::{HeadSpec, Thinking};
+use antefix_runtime::head::HeadSpec;
 use antefix_runtime::provider::{Provider, Replay};
 use antefix_runtime::store::{FileStore, Sessions};
 use antefix_runtime::web::web_fetch;
@@ -32,6 +32,7 @@ use crate::endpoint::Endpoint;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
+use crate::lane::altered;
 use crate::settings::{Flags, Settings as Holding, Watch, tools};
 use crate::surroundings::{surroundings, watcher};
 
@@ -111,8 +112,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         Some(spec) => {
             notices.extend(goes_elsewhere(spec, &endpoint.scope()));
             notices.extend(without_effect(args));
-            same_model(args.model.as_deref(), &spec.model)?;
-            spec.model.clone()
+            args.model.clone().unwrap_or_else(|| spec.model.clone())
         }
         None => endpoint.model(args, &holding)?,
     };
@@ -138,7 +138,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         hooks::start(own_hooks, &opened.store, &opened.conversation, &context, &mut notices).await?;
     let around = surroundings(&context, &holding);
     let mut watcher = watcher(environment, &holding, &context, settings.limits);
-    let mut opening = None;
+    let mut opening = lane.and_then(|_| altered(&opened.conversation, args, &rules));
     if fresh {
         let baseline = watcher.baseline(&around).await;
         opening = Some(head(args, &endpoint, &rules, &model, baseline).render(&registry));
@@ -241,8 +241,6 @@ fn without_effect(args: &RunArgs) -> Option<String> {
     let flags = [
         (args.system_prompt.is_some(), "--system-prompt"),
         (args.append_system_prompt.is_some(), "--append-system-prompt"),
-        (args.thinking != Thinking::Default, "--thinking"),
-        (args.effort.is_some(), "--effort"),
         (args.max_output.is_some(), "--max-output"),
         (args.cache != Switch::On, "--cache"),
         (args.ttl != TtlArg::FiveMinutes, "--ttl"),
@@ -254,14 +252,6 @@ fn without_effect(args: &RunArgs) -> Option<String> {
             named.join(", ")
         )
     })
-}
-
-fn same_model(asked: Option<&str>, own: &str) -> Result<(), Failure> {
-    match asked {
-        Some(asked) if asked != own => Err(Failure::usage(format!("this session uses {own}, not {asked}"))
-            .hint("--model holds for a new session; another model would not share the cache")),
-        _ => Ok(()),
-    }
 }
 
 /// What the folder's own files say and what does not hold.

@@ -113,8 +113,8 @@ impl Conversation {
         mark: &mut Mark,
     ) -> Result<(), ApplyError> {
         let (id, parent) = (entry.id, entry.parent);
-        let open = mark.lane.and_then(|lane| self.lanes.get(lane)).ok_or(ApplyError::NoLane(id.0))?;
-        let dialect = open.lane.dialect();
+        let lane = mark.lane.ok_or(ApplyError::NoLane(id.0))?;
+        let dialect = self.lanes.get(lane).ok_or(ApplyError::NoLane(id.0))?.lane.dialect();
         let fragment = match &message.content {
             MessageContent::Fragment(fragment) => fragment.clone(),
             MessageContent::Results { results, inside, blocks } => {
@@ -134,7 +134,7 @@ impl Conversation {
         let previous = mark.message.and_then(|index| self.messages.get(index));
         let start = previous.map_or(0, Message::end);
         let (message, positions) = Message::read(
-            Place { record: id, parent, previous: mark.message, turn: mark.turn, start },
+            Place { record: id, parent, previous: mark.message, turn: mark.turn, lane, start },
             dialect,
             message,
             fragment,

@@ -27,6 +27,8 @@ pub(super) struct Place {
     pub(super) previous: Option<usize>,
     /// The turn it is said in.
     pub(super) turn: u64,
+    /// The lane it is said in.
+    pub(super) lane: usize,
     /// Position of its first block, counted from the end of the head.
     pub(super) start: u64,
 }
@@ -101,6 +103,11 @@ impl Message {
     /// The turn it was said in.
     pub fn turn(&self) -> u64 {
         self.place.turn
+    }
+
+    /// The lane it was said in.
+    pub(super) fn lane(&self) -> usize {
+        self.place.lane
     }
 
     /// Whether it is the user's, or holds results.

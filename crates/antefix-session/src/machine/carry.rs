@@ -1,20 +1,21 @@
-//! Goes on in another dialect: what was said is translated once, and the translation is on record.
+//! Goes on in another dialect or with another model: what was said is translated once, and the translation is on
+//! record.
 
 use std::collections::BTreeMap;
 
-use antefix_models::{Counts, Modifiers, Ttl, cost, price};
+use antefix_models::{Counts, Modifiers, Tokens, Ttl, cost, price};
 use bytes::Bytes;
 
 use super::context::{notes, texts};
 use super::{Session, SessionError, Step};
-use crate::conversation::Message;
+use crate::conversation::{Lane, Message};
 use crate::dialect::{Ids, Translation};
 use crate::event::SessionEvent;
 use crate::record::{EndReason, LaneRecord, MessageContent, Millis, Origin, Record, RecordId};
 use crate::spend::date;
 
 impl Session {
-    /// Translates the conversation into the open lane's dialect, unless it is in it already.
+    /// Says the conversation anew in the open lane, unless it is in its dialect and from its model already.
     ///
     /// The state of the transcript alone says whether that is to be done, so that a process that died in the midst of
     /// it leaves nothing to repair: it is done again from the start.
@@ -40,6 +41,16 @@ impl Session {
         Ok(())
     }
 
+    /// Says what it costs to go on in a lane with other parameters.
+    pub(super) fn foretell(&self, step: &mut Step, now: Millis) {
+        let Some(lane) = self.conversation.lane().map(Lane::spec) else { return };
+        let (tokens, price) = self.paid_anew(lane, now);
+        step.emit(SessionEvent::Notice(format!(
+            "the conversation goes on with other parameters, as planned: the next request may pay anew for all of its about {} tokens ({price})",
+            tokens.0
+        )));
+    }
+
     /// The messages that say it in the lane's dialect, reminders in their place there. What had stood within the user's
     /// text stays there.
     fn translated(&self, lane: &LaneRecord, said: &Said, ids: &mut Ids) -> Vec<(Origin, Bytes)> {
@@ -63,8 +74,8 @@ impl Session {
         written
     }
 
-    /// What the break costs, in words.
-    fn forecast(&self, lane: &LaneRecord, messages: u64, left: Left, now: Millis) -> String {
+    /// What a request costs that reads nothing, in words.
+    fn paid_anew(&self, lane: &LaneRecord, now: Millis) -> (Tokens, String) {
         let tokens = self.conversation.estimated_tokens();
         let counts = match lane.cache {
             Some(Ttl::FiveMinutes) => Counts { write_5m: tokens, ..Counts::default() },
@@ -76,9 +87,16 @@ impl Session {
             Some(prices) => format!("about {:.4}", cost(&prices, &counts)),
             None => "no price is known".to_owned(),
         };
+        (tokens, price)
+    }
+
+    /// What the break costs, in words.
+    fn forecast(&self, lane: &LaneRecord, messages: u64, left: Left, now: Millis) -> String {
+        let (tokens, price) = self.paid_anew(lane, now);
         let mut text = format!(
-            "the conversation goes on in the dialect {}, as planned: {messages} messages are translated, and the next request pays anew for all of its about {} tokens ({price})",
+            "the conversation goes on in the dialect {} with {}, as planned: {messages} messages are said anew, and the next request pays anew for all of its about {} tokens ({price})",
             lane.dialect.name(),
+            lane.model,
             tokens.0,
         );
         if left.thinking > 0 {

@@ -2,7 +2,7 @@
 
 use antefix_session::dialect::Dialect;
 use antefix_session::event::Event;
-use antefix_session::record::{Entry, Record};
+use antefix_session::record::{Entry, LaneRecord, Millis, Record};
 use antefix_session::verify::verify;
 use antefix_wire::anthropic::BlockKind;
 use antefix_wire::assemble::{Assembled, AssembledBlock};
@@ -77,13 +77,67 @@ fn what_was_said_is_translated() {
     ];
     assert_eq!(carried(&stage.entries).join("\n"), expect.join("\n"));
     let [notice] = &stage.notices[..] else { panic!("{:?}", stage.notices) };
-    assert!(notice.starts_with("the conversation goes on in the dialect openai-chat, as planned: 9 messages are translated, and the next request pays anew for all of its about "), "{notice}");
+    assert!(notice.starts_with("the conversation goes on in the dialect openai-chat with qwen3-8b, as planned: 9 messages are said anew, and the next request pays anew for all of its about "), "{notice}");
     assert!(notice.ends_with(" tokens (no price is known); the thinking of 3 replies stays behind: it is bound to the model that wrote it"), "{notice}");
     stage.prompt("On.");
     stage.end(End::Done);
     assert_eq!(stage.session.conversation().turn(), 3);
     let report = verify(header(), &stage.entries);
     assert_eq!((report.findings.len(), report.first, report.requests), (0, 2, 4));
+}
+
+/// Thinking is bound to the model that wrote it, and is left out when another one goes on; the next requests extend.
+#[test]
+fn it_goes_on_with_another_model() {
+    for dialect in Dialect::ALL {
+        let mut stage = conversation(dialect);
+        stage.setup.thinking = false;
+        stage.switch(dialect);
+        let said = stage.notices.last().unwrap();
+        assert!(
+            said.contains("messages are said anew") && said.contains("of 3 replies stays behind"),
+            "{said}"
+        );
+        stage.prompt("On.");
+        stage.end(End::Calls(1));
+        stage.give(0, "three", true);
+        stage.end(End::Done);
+        stage.resume();
+        stage.prompt("And on.");
+        stage.end(End::Done);
+        let path: Vec<String> =
+            stage.session.conversation().path().map(|message| text(message.fragment())).collect();
+        let thinks = |fragment: &&String| fragment.contains("thinking") || fragment.contains("reasoning");
+        assert_eq!(path.iter().filter(thinks).count(), 0, "{path:?}");
+        let report = verify(header(), &stage.entries);
+        assert_eq!((report.findings.len(), report.first, report.requests), (0, 2, 6), "{dialect:?}");
+    }
+}
+
+/// Other parameters are another lane, but what was said stays as it is, byte for byte.
+#[test]
+fn it_goes_on_with_other_parameters() {
+    for dialect in Dialect::ALL {
+        let mut stage = conversation(dialect);
+        let said = |stage: &Stage| -> Vec<String> {
+            stage.session.conversation().path().map(|message| text(message.fragment())).collect()
+        };
+        let before = said(&stage);
+        let lane = stage.session.conversation().lane().unwrap().spec().clone();
+        let envelope = text(&lane.envelope).replacen('{', r#"{"temperature":1,"#, 1).into();
+        let commands = stage.session.open_lane(LaneRecord { envelope, ..lane }, Millis(9)).unwrap();
+        stage.perform(commands);
+        let notice = stage.notices.last().unwrap();
+        assert!(
+            notice.starts_with("the conversation goes on with other parameters, as planned: "),
+            "{notice}"
+        );
+        stage.prompt("On.");
+        stage.end(End::Done);
+        assert!(said(&stage).starts_with(&before));
+        let report = verify(header(), &stage.entries);
+        assert_eq!((report.findings.len(), report.first, report.requests), (0, 2, 4), "{dialect:?}");
+    }
 }
 
 /// There and back again, each next request is one that the other side takes: the simulator, or a strict reader.

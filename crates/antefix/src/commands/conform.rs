@@ -160,6 +160,7 @@ impl Stage<'_> {
             return Err(Failure::failed(text));
         }
         let scenes = rows.iter().flat_map(|row| columns.iter().map(move |column| (row, *column)));
+        let scenes = scenes.filter(|(row, column)| (row.is_in)(*column));
         self.all(scenes.map(|(row, column)| (row.clone(), column)).collect(), expected)
     }
 

@@ -83,8 +83,7 @@ fn a_session_goes_on_in_the_other_dialect() {
         .ends()
         .code(0)
         .stdout("It goes on here.");
-    there
-        .stderr("the conversation goes on in the dialect openai-chat, as planned: 5 messages are translated");
+    there.stderr("goes on in the dialect openai-chat with sim-model, as planned: 5 messages are said anew");
     let sent = other.sent();
     let body = String::from_utf8(sent[0].bytes.clone()).expect("a body is UTF-8");
     for part in [r#""role":"tool","tool_call_id":"#, "Seen: a few lines.", "And there?", "Look at a.txt"] {

@@ -43,12 +43,23 @@ impl Column {
         matches!(self, Self::InBand | Self::Without)
     }
 
-    /// The model asked for.
+    /// What the first task asks for.
+    pub const fn task(self) -> &'static [&'static str] {
+        match self {
+            Self::InBand => &["--model", "claude-opus-5-5", "--thinking", "adaptive"],
+            Self::Without => &["--model", "claude-sonnet-4-6", "--thinking", "adaptive"],
+            Self::AppendOnly => &["--model", "gemma-4-27b"],
+            Self::Strict => &["--model", "gemma-3-27b"],
+        }
+    }
+
+    /// The model it asks for.
     pub const fn model(self) -> &'static str {
         match self {
             Self::InBand => "claude-opus-5-5",
             Self::Without => "claude-sonnet-4-6",
-            Self::AppendOnly | Self::Strict => "sim-model",
+            Self::AppendOnly => "gemma-4-27b",
+            Self::Strict => "gemma-3-27b",
         }
     }
 
@@ -61,7 +72,10 @@ impl Column {
     pub fn simulator(self) -> Config {
         match self {
             Self::InBand | Self::Without => Config::default(),
-            Self::AppendOnly => Config::chat(ChatConfig { report_cached: true, ..ChatConfig::vllm() }),
+            Self::AppendOnly => {
+                let models = vec![self.model().to_owned()];
+                Config::chat(ChatConfig { report_cached: true, models, ..ChatConfig::vllm() })
+            }
             Self::Strict => Config::chat(ChatConfig {
                 template: TemplateClass::StrictAlternation,
                 ..ChatConfig::llamacpp()

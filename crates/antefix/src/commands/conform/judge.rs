@@ -106,10 +106,10 @@ impl Judge<'_> {
         }
     }
 
-    /// The message behind that: whatever the change cost, it has cost it once.
+    /// The message behind that: whatever the change cost, it has cost it once, but for a limit that stays.
     fn again(&mut self) {
         let (kept, cached) = self.shares(self.played.again.clone());
-        if !kept.is_whole() || !self.is_enough(cached) {
+        if !kept.is_whole() || !(self.row.loses_on || self.is_enough(cached)) {
             self.finds(format!(
                 "the third message keeps {} of {} positions and reads {} of {} tokens",
                 kept.part, kept.of, cached.part, cached.of

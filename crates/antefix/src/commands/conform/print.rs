@@ -69,6 +69,7 @@ pub fn record(
     object.raw("message", &numbers(played.message.clone())).raw("again", &numbers(played.again.clone()));
     object
         .boolean("goes_back", row.goes_back)
+        .boolean("loses_on", row.loses_on)
         .text("prompt", row.prompt)
         .text("again_prompt", super::row::AGAIN);
     let words: &[&str] = if let Told::Words(words) = row.told { words } else { &[] };

@@ -9,6 +9,8 @@ pub struct Row {
     pub about: &'static str,
     /// What is there before the session begins.
     pub before: Vec<Step>,
+    /// What the first task's command line asks for; the column's model if nothing.
+    pub task: &'static [&'static str],
     /// What happens behind the first task.
     pub change: Vec<Step>,
     /// How the messages behind the change take the session up.
@@ -21,8 +23,12 @@ pub struct Row {
     pub later: Vec<Step>,
     /// The message goes back behind the first task, so that this is the prompt to be kept.
     pub goes_back: bool,
+    /// What is lost is lost again with each message.
+    pub loses_on: bool,
     /// What the model is told of the change.
     pub told: Told,
+    /// Whether a column has the row.
+    pub is_in: Columns,
     /// What a column is expected to do; the first that holds, and else everything is kept.
     declared: Vec<(Columns, Declared)>,
 }
@@ -79,13 +85,16 @@ impl Row {
             name,
             about,
             before: Vec::new(),
+            task: &[],
             change: Vec::new(),
             goes_on: &["--continue"],
             message: &[],
             prompt: MESSAGE,
             later: Vec::new(),
             goes_back: false,
+            loses_on: false,
             told: Told::Nothing,
+            is_in: |_| true,
             declared: Vec::new(),
         }
     }
@@ -94,6 +103,16 @@ impl Row {
     pub fn before(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
         self.before.extend(steps);
         self
+    }
+
+    /// What the first task's command line asks for, in the place of the column's model.
+    pub fn task(self, task: &'static [&'static str]) -> Self {
+        Self { task, ..self }
+    }
+
+    /// These columns alone have the row.
+    pub fn only_in(self, holds: Columns) -> Self {
+        Self { is_in: holds, ..self }
     }
 
     /// What happens behind the first task.
@@ -122,6 +141,11 @@ impl Row {
         Self { goes_back: true, ..self }
     }
 
+    /// What is lost is lost again with each message.
+    pub fn loses_on(self) -> Self {
+        Self { loses_on: true, ..self }
+    }
+
     /// What the model is told.
     pub fn told(self, words: &'static [&'static str]) -> Self {
         Self { told: Told::Words(words), ..self }
@@ -133,7 +157,6 @@ impl Row {
     }
 
     /// The prompt begins anew in these columns.
-    #[expect(dead_code, reason = "no row of today begins anew")]
     pub fn planned(mut self, holds: Columns, why: &'static str) -> Self {
         self.declared.push((holds, Declared::Planned(why)));
         self

@@ -8,6 +8,7 @@ use Step::{AnotherDay, Fail, Git, Interrupt, Kill, Minutes, Remove, Say, Write};
 pub fn rows() -> Vec<Row> {
     let mut rows = plain();
     rows.extend(turns());
+    rows.extend(parameters());
     rows.extend(surroundings());
     rows
 }
@@ -49,6 +50,29 @@ fn turns() -> Vec<Row> {
     ]
 }
 
+/// What the user asks of the provider.
+fn parameters() -> Vec<Row> {
+    vec![
+        Row::new("model", "another model answers from now on")
+            .message(&["--model", "claude-opus-5"])
+            .whatever_is_told()
+            .only_in(Column::is_messages)
+            .planned(|_| true, ANOTHER_MODEL),
+        Row::new("effort", "the model is asked to try less hard")
+            .message(&["--effort", "low"])
+            .planned(Column::is_messages, ANOTHER_EFFORT),
+        Row::new("thinking", "the model is asked not to think")
+            .message(&["--thinking", "off"])
+            .only_in(Column::is_messages)
+            .planned(|_| true, OTHER_THINKING),
+        Row::new("old-thinking", "the provider drops the thinking of a turn that is over")
+            .task(&["--model", "claude-haiku-4-5", "--thinking", "2000"])
+            .only_in(|column| column == Column::Without)
+            .loses_on()
+            .limited(|_| true, OLD_THINKING),
+    ]
+}
+
 /// What is round the project.
 fn surroundings() -> Vec<Row> {
     vec![
@@ -80,6 +104,18 @@ fn surroundings() -> Vec<Row> {
 /// Why a pause costs what it costs.
 const FIVE_MINUTES: &str = "entries live five minutes from the request that wrote or last read them \
 (platform.claude.com/docs/en/build-with-claude/prompt-caching, 2026-09-23)";
+/// Why another model costs what it costs.
+const ANOTHER_MODEL: &str = "each model has a cache of its own, and thinking is bound to the model that wrote it \
+(platform.claude.com/docs/en/build-with-claude/prompt-caching, 2026-09-23)";
+/// Why another effort costs what it costs.
+const ANOTHER_EFFORT: &str = "messages are cached for one effort \
+(platform.claude.com/docs/en/build-with-claude/effort, 2026-09-23)";
+/// Why a change of thinking costs what it costs.
+const OTHER_THINKING: &str = "messages are cached for one way to think \
+(platform.claude.com/docs/en/build-with-claude/prompt-caching, 2026-09-23)";
+/// Why old thinking costs what it costs.
+const OLD_THINKING: &str = "Haiku 4.5 is not shown the thinking of earlier turns, so that what stands behind it moves \
+(platform.claude.com/docs/en/build-with-claude/extended-thinking, 2026-11-30)";
 /// Why a first image costs what it costs.
 const FIRST_IMAGE: &str = "whether there are images at all is part of the key of all messages \
 (platform.claude.com/docs/en/build-with-claude/prompt-caching, 2026-09-23)";

@@ -66,7 +66,8 @@ impl<'a> Scene<'a> {
     /// If a step fails, or a run ends as it should not.
     pub fn play(mut self, row: &Row) -> Result<(Played, Vec<Billed>), Failure> {
         self.steps(&row.before)?;
-        self.says(TASK, &["--model", self.column.model()])?;
+        let task = if row.task.is_empty() { self.column.task() } else { row.task };
+        self.says(TASK, task)?;
         let task = self.requests()?;
         self.steps(&row.change)?;
         let changed = self.requests()?;
