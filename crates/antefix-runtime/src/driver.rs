@@ -1,11 +1,13 @@
 //! Does what a session's state machine asks: appends, sends, runs tools, waits.
 
+mod anew;
 mod calls;
 mod gate;
 mod hooked;
 mod recall;
 mod watch;
 
+pub use anew::NewHead;
 pub use calls::{jobs_started, shell_state, source_block};
 pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
 pub use recall::recall;
@@ -85,6 +87,8 @@ pub struct Agent<S> {
     watch: Option<Watch>,
     /// Calls were stopped, and what the tools remember of them may not be on record.
     stale: bool,
+    /// Makes heads for what goes on from a summary.
+    new_head: Option<NewHead>,
 }
 
 impl<S: TranscriptStore> Agent<S> {
@@ -103,6 +107,7 @@ impl<S: TranscriptStore> Agent<S> {
             answers: None,
             watch: None,
             stale: false,
+            new_head: None,
         }
     }
 
@@ -193,10 +198,45 @@ impl<S: TranscriptStore> Agent<S> {
         let mut context = self.drift(show).await;
         context.extend(hook_news(self.session.conversation(), said));
         commands.extend(self.session.step(Event::Prompt { blocks, context }, clock::now())?);
+        match self.run(commands, interrupts, show).await? {
+            Ended::Turn(end) => Ok(end),
+            Ended::Compaction(message) => Ok(TurnEnd { reason: EndReason::Failed, message }),
+        }
+    }
+
+    /// Lets the conversation go on from a summary; gives why that came to nothing, if so. Each message on `interrupts`
+    /// asks once for it to stop.
+    ///
+    /// # Errors
+    /// [`DriverError`] if a record cannot be written; the session must be opened again then.
+    pub async fn compact(
+        &mut self,
+        interrupts: &mut mpsc::UnboundedReceiver<()>,
+        mut show: impl FnMut(Shown<'_>),
+    ) -> Result<Option<String>, DriverError> {
+        if std::mem::take(&mut self.stale) {
+            recall(self.session.conversation(), &mut self.context);
+        }
+        let commands = self.session.step(Event::Compact, clock::now())?;
+        match self.run(commands, interrupts, &mut show).await? {
+            Ended::Turn(end) => Ok(end.message),
+            Ended::Compaction(failure) => Ok(failure),
+        }
+    }
+
+    /// Does what the session asks for until it rests.
+    async fn run(
+        &mut self,
+        commands: Vec<Command>,
+        interrupts: &mut mpsc::UnboundedReceiver<()>,
+        show: &mut impl FnMut(Shown<'_>),
+    ) -> Result<Ended, DriverError> {
         let mut turn = Running::new(commands);
         loop {
             while let Some(command) = turn.queue.pop_front() {
                 if let Some(end) = self.command(command, &mut turn, show)? {
+                    // What is left of the step goes on record.
+                    self.append_all(turn.queue.into())?;
                     return Ok(end);
                 }
             }
@@ -204,6 +244,8 @@ impl<S: TranscriptStore> Agent<S> {
                 biased;
                 Some(()) = interrupts.recv() => Event::Interrupt,
                 Some(message) = turn.inbox.recv() => match message {
+                    // What comes of a summary is told in one event.
+                    Inbox::Delta(_) if self.session.is_compacting() => continue,
                     Inbox::Delta(delta) => {
                         show(Shown::Delta(&delta));
                         continue;
@@ -270,15 +312,21 @@ impl<S: TranscriptStore> Agent<S> {
         command: Command,
         turn: &mut Running,
         show: &mut impl FnMut(Shown<'_>),
-    ) -> Result<Option<TurnEnd>, DriverError> {
+    ) -> Result<Option<Ended>, DriverError> {
         match command {
             Command::Append { .. } => self.append(command)?,
             Command::Send { attempt, body } => self.send(attempt, body, turn),
             Command::Run(calls) => {
                 turn.open = calls.len();
-                self.run(calls, turn);
+                self.run_calls(calls, turn);
             }
             Command::Wait(due) => turn.due = Some(self.sooner(due)),
+            Command::Refresh => {
+                if let Some(refreshed) = self.refreshed() {
+                    let event = Event::Refreshed(Box::new(refreshed));
+                    turn.queue.extend(self.session.step(event, clock::now())?);
+                }
+            }
             Command::StopRequest => turn.stop.cancel(),
             Command::StopCalls => {
                 turn.stop.cancel();
@@ -286,8 +334,15 @@ impl<S: TranscriptStore> Agent<S> {
             }
             Command::Emit(event) => {
                 show(Shown::Event(&event));
-                if let SessionEvent::TurnEnded { reason, message, .. } = event {
-                    return Ok(Some(TurnEnd { reason, message }));
+                match event {
+                    SessionEvent::TurnEnded { reason, message, .. } => {
+                        return Ok(Some(Ended::Turn(TurnEnd { reason, message })));
+                    }
+                    SessionEvent::CompactionEnded { failure, .. } => {
+                        recall(self.session.conversation(), &mut self.context);
+                        return Ok(self.session.is_idle().then_some(Ended::Compaction(failure)));
+                    }
+                    _ => {}
                 }
             }
         }
@@ -327,6 +382,13 @@ impl<S: TranscriptStore> Agent<S> {
             drop(outbox.send(Inbox::Event(Box::new(Event::Response { attempt, end }))));
         });
     }
+}
+
+/// What an event of the user has led to.
+enum Ended {
+    Turn(TurnEnd),
+    /// Why it came to nothing, if so.
+    Compaction(Option<String>),
 }
 
 /// What a turn is waiting for.

@@ -4,6 +4,7 @@
 mod apply;
 mod compose;
 mod context;
+mod epoch;
 mod lane;
 mod message;
 mod tail;
@@ -11,13 +12,14 @@ mod tail;
 pub use apply::ApplyError;
 pub use compose::{ComposedBody, Work};
 pub use context::Reminder;
+pub(crate) use epoch::COMPACTION;
 pub use lane::Lane;
 pub use message::{Call, Message};
 pub use tail::Tail;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use antefix_models::{Rules, Tokens, Ttl};
+use antefix_models::{Rules, Ttl};
 use antefix_prefix::{
     CachePlan, Chain, Effective, Interval, Marker, PlanInput, Relation, Segment, Tree, effective_after, plan,
 };
@@ -30,6 +32,7 @@ use crate::record::{
 };
 use compose::Composer;
 use context::Observed;
+use epoch::{Epoch, Measured};
 
 /// A request that was made, with its outcome once there is one.
 #[derive(Clone, Debug)]
@@ -60,14 +63,14 @@ pub struct Conversation {
     permissions: Vec<PermissionRecord>,
     /// What was observed in the midst of the conversation, also what a rewind has left.
     observed: Vec<Observed>,
-    /// The record in front of each turn.
-    turns: BTreeMap<u64, RecordId>,
     /// The messages of the conversation as it stands, oldest first.
     path: Vec<usize>,
     /// Segments of head and path, for the planner.
     segments: Vec<Segment>,
-    /// Last messages of what was carried over, oldest first, as indices into `messages`.
-    carried: Vec<usize>,
+    /// What was carried over, oldest first.
+    carried: Vec<Carried>,
+    /// What compactions have begun, oldest first.
+    epochs: Vec<Epoch>,
     /// Digests of head and path.
     chain: Chain,
     composer: Composer,
@@ -80,6 +83,17 @@ struct OpenLane {
     tree: Tree,
     /// A request of this lane has read from the cache, so that the provider has one and tells of it.
     has_read: bool,
+    /// The lane whose place a compaction has put this one in, as an index.
+    replaces: Option<usize>,
+}
+
+/// What was carried over into another dialect.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    /// The last message of it, as an index into `messages`.
+    last: usize,
+    /// The epoch it was said in.
+    epoch: Option<usize>,
 }
 
 /// How things stand after a record; what a rewind returns to.
@@ -95,6 +109,8 @@ struct Mark {
     said: Option<usize>,
     lane: Option<usize>,
     turn: u64,
+    /// The record in front of that turn.
+    front: RecordId,
     in_turn: bool,
     /// Requests made in this turn.
     steps: u64,
@@ -102,6 +118,14 @@ struct Mark {
     branches: bool,
     /// The conversation is being carried over from another dialect.
     carry: Option<Carry>,
+    /// What the last compaction has begun, as an index into `epochs`.
+    epoch: Option<usize>,
+    /// Where the conversation stands while a summary of it is asked for beside it.
+    aside: Option<RecordId>,
+    /// Length of a prompt on this path that the provider has counted.
+    measured: Option<Measured>,
+    /// Compactions in a row that came to nothing.
+    failures: u64,
 }
 
 /// A conversation on its way into another dialect.
@@ -131,9 +155,9 @@ impl Conversation {
             attempts: Vec::new(),
             permissions: Vec::new(),
             observed: Vec::new(),
-            turns: BTreeMap::new(),
             path: Vec::new(),
             carried: Vec::new(),
+            epochs: Vec::new(),
             segments: Vec::new(),
             chain: Chain::new(),
             composer: Composer::default(),
@@ -200,9 +224,11 @@ impl Conversation {
     /// The messages of each turn that was carried over, as they were said; no two turns have one number.
     fn first_said(&self) -> BTreeMap<u64, Vec<usize>> {
         let mut all = BTreeMap::new();
-        for &last in &self.carried {
+        let epoch = self.mark().epoch;
+        // A summary stands for turns whose numbers it bears.
+        for carried in self.carried.iter().filter(|carried| carried.epoch == epoch) {
             let mut turns: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-            for index in self.path_to(last) {
+            for index in self.path_to(carried.last) {
                 turns.entry(self.messages.get(index).map_or(0, Message::turn)).or_default().push(index);
             }
             for (turn, said) in turns {
@@ -215,12 +241,6 @@ impl Conversation {
     /// Whether all that was said is in the open lane's dialect and from its model; if not, the next prompt sees to it.
     pub fn is_carried_over(&self) -> bool {
         self.uncarried().is_none()
-    }
-
-    /// Tokens of the whole prompt, estimated.
-    pub(crate) fn estimated_tokens(&self) -> Tokens {
-        let tokens = self.segments.iter().map(|segment| segment.tokens.0);
-        Tokens(tokens.fold(0, u64::saturating_add))
     }
 
     /// The messages up to and with one, oldest first, as indices.

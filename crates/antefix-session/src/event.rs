@@ -1,12 +1,15 @@
 //! What goes into a session, what comes out of it, and what the caller is asked to do.
 
-use antefix_models::{Counts, Money, Ttl};
+use antefix_models::{Counts, Money, Tokens, Ttl};
 use antefix_prefix::Limit;
 use antefix_wire::assemble::Assembled;
 use bytes::Bytes;
 
 use crate::conversation::{Call, ComposedBody};
-use crate::record::{AttemptId, ContextRecord, EndReason, Entry, Millis, PermissionRecord, Planned};
+use crate::record::{
+    AttemptId, ContextRecord, EndReason, Entry, Forecast, LaneRecord, Millis, PermissionRecord, Planned,
+    Trigger,
+};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -55,6 +58,21 @@ pub enum Event {
         /// Number of the first turn that is left behind.
         turn: u64,
     },
+    /// The user wants the conversation to go on from a summary; answered by [`SessionEvent::CompactionEnded`].
+    Compact,
+    /// What a [`Command::Refresh`] asked for.
+    Refreshed(Box<Refreshed>),
+}
+
+/// How things are on the day of a compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refreshed {
+    /// The head that the conversation goes on behind, of the same dialect: tools and prompt as they were, and a
+    /// baseline of this day.
+    pub lane: LaneRecord,
+    /// What stands behind the summary, as content blocks: the list of what is to be done, the files that were looked
+    /// at, whatever else must not be lost.
+    pub state: Vec<Bytes>,
 }
 
 /// What a tool call returned.
@@ -134,6 +152,8 @@ pub enum Command {
     Run(Vec<Call>),
     /// Wait until then; answered by [`Event::Due`].
     Wait(Millis),
+    /// Say how things are now; answered by [`Event::Refreshed`].
+    Refresh,
     /// Stop the request in flight; it is still answered by [`Event::Response`].
     StopRequest,
     /// Stop the calls that run; they are still answered by [`Event::Returned`].
@@ -197,6 +217,22 @@ pub enum SessionEvent {
         key: String,
         /// What the model is told.
         text: String,
+    },
+    /// A summary is about to be asked for, so that the conversation can go on from it.
+    CompactionStarted {
+        /// What set it off.
+        trigger: Trigger,
+        /// What it will do, and at what price.
+        forecast: Forecast,
+        /// Tokens of the model's context window.
+        window: Tokens,
+    },
+    /// The conversation goes on from a summary, or as it was.
+    CompactionEnded {
+        /// Tokens of the prompt behind it, estimated; of the prompt as it is if it came to nothing.
+        tokens: Tokens,
+        /// Why it came to nothing, if so.
+        failure: Option<String>,
     },
     /// Something the user should know.
     Notice(String),

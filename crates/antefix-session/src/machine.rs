@@ -3,6 +3,7 @@
 mod calls;
 mod carry;
 mod closing;
+mod compaction;
 mod context;
 mod kept;
 mod reply;
@@ -10,6 +11,7 @@ mod response;
 mod settings;
 mod step;
 
+pub use compaction::{CompactionSettings, CompactionTexts};
 pub use settings::{SessionError, Settings};
 
 use antefix_models::{Money, Rules};
@@ -26,6 +28,7 @@ use crate::record::{
 use crate::reminder::neutral_json;
 use crate::spend::{Spend, spend};
 use calls::{frozen, frozen_blocks};
+use compaction::Compacting;
 use context::frozen_context;
 use step::Step;
 
@@ -42,6 +45,8 @@ pub struct Session {
     spent: Spend,
     /// The provider's own rules keep the request in flight from reading all that was sent before.
     is_limited: bool,
+    /// A summary is asked for.
+    compacting: Option<Compacting>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +63,10 @@ enum State {
     Calling {
         open: Vec<Call>,
     },
+    /// There is a summary; how things are now is asked for.
+    Refreshing {
+        summary: String,
+    },
 }
 
 impl Session {
@@ -70,7 +79,19 @@ impl Session {
             spent.add(&spend_of(&conversation, attempt));
         }
         let (state, interrupted, halted, is_limited) = (State::Idle, false, None, false);
-        Self { conversation, rules, settings, guards, state, interrupted, halted, spent, is_limited }
+        let compacting = None;
+        Self {
+            conversation,
+            rules,
+            settings,
+            guards,
+            state,
+            interrupted,
+            halted,
+            spent,
+            is_limited,
+            compacting,
+        }
     }
 
     /// What has been said.
@@ -86,6 +107,11 @@ impl Session {
     /// What the session has used and cost.
     pub fn spent(&self) -> Spend {
         self.spent
+    }
+
+    /// Whether the request in flight is for a summary.
+    pub fn is_compacting(&self) -> bool {
+        self.compacting.is_some()
     }
 
     /// Whether no turn is running.
@@ -106,16 +132,7 @@ impl Session {
         if !self.is_idle() {
             return Err(SessionError::Busy);
         }
-        if !lane.reminders.is_in(lane.dialect) {
-            return Err(SessionError::Misplaced(lane.reminders.name(), lane.dialect.name()));
-        }
-        let lane = LaneRecord {
-            envelope: frozen("the envelope", &lane.envelope, Kind::Object)?,
-            tools: neutral_json(&frozen("the tools", &lane.tools, Kind::Array)?),
-            system: neutral_json(&frozen("the system prompt", &lane.system, Kind::Array)?),
-            baseline: frozen_context(lane.baseline)?,
-            ..lane
-        };
+        let lane = frozen_lane(lane)?;
         let mut step = Step::default();
         let goes_on = self.conversation.lane().map(|open| lane.takes_words_of(open.spec()));
         if goes_on == Some(false) {
@@ -142,6 +159,9 @@ impl Session {
             Event::Note(context) => self.note(&mut step, context, now)?,
             Event::Response { attempt, end } => self.response(&mut step, attempt, end, now)?,
             Event::Due => match self.state {
+                State::Waiting { retries } if self.compacting.is_some() => {
+                    self.request_summary(&mut step, retries, now)?;
+                }
                 State::Waiting { retries } => self.request(&mut step, retries, now)?,
                 _ => return Err(SessionError::Unexpected("due")),
             },
@@ -150,6 +170,8 @@ impl Session {
             Event::Interrupt => self.interrupt(&mut step, now)?,
             Event::Halt { guard, text } => self.halt(&mut step, guard, text, now)?,
             Event::Rewind { turn } => self.rewind(&mut step, turn, now)?,
+            Event::Compact => self.compact(&mut step, now)?,
+            Event::Refreshed(refreshed) => self.refreshed(&mut step, *refreshed, now)?,
         }
         Ok(step.commands)
     }
@@ -205,18 +227,38 @@ impl Session {
         if let Some((guard, text)) = self.guards.before_request(&self.view()) {
             return self.stop(step, guard, text, now);
         }
+        if retries == 0 && self.is_too_long(step, now)? {
+            return Ok(());
+        }
+        self.send_turn(step, retries, now)
+    }
+
+    /// Makes that request, unless the prefix check stops it.
+    fn send_turn(&mut self, step: &mut Step, retries: u32, now: Millis) -> Result<(), SessionError> {
         let relation = self.conversation.relation().unwrap_or(Planned::First);
         if let (Planned::Allowed(at), false) = (relation, self.settings.allow_break) {
             let text = format!("the request would change position {at} of what was sent; it was not sent");
             return self.stop(step, "prefix", text, now);
         }
-        self.state = State::InFlight { attempt: self.send(step, relation, now)?, retries };
+        let attempt = self.send(step, Purpose::Turn, relation, now)?;
+        self.state = State::InFlight { attempt, retries };
         Ok(())
     }
 
     /// Composes the request, puts it on record and sends it.
-    fn send(&mut self, step: &mut Step, relation: Planned, now: Millis) -> Result<AttemptId, SessionError> {
-        let plan = self.conversation.plan(&self.rules);
+    fn send(
+        &mut self,
+        step: &mut Step,
+        purpose: Purpose,
+        relation: Planned,
+        now: Millis,
+    ) -> Result<AttemptId, SessionError> {
+        let mut plan = self.conversation.plan(&self.rules);
+        if purpose == Purpose::Compaction {
+            // Nothing will read what is said beside the conversation again.
+            let sent = self.conversation.sent();
+            plan.markers.retain(|marker| marker.position < sent);
+        }
         let body = self.conversation.compose(&plan.markers)?;
         let markers: Vec<_> =
             plan.markers.iter().map(|marker| (marker.position as u64, marker.ttl)).collect();
@@ -226,7 +268,7 @@ impl Session {
         let attempt = next_attempt(&self.conversation);
         let record = AttemptRecord {
             attempt,
-            purpose: Purpose::Turn,
+            purpose,
             lane,
             markers: markers.clone(),
             positions: self.conversation.positions(),
@@ -266,9 +308,9 @@ impl Session {
                 self.record(step, Record::Decision { guard, text: text.clone() }, now)?;
                 step.end(self.conversation.turn() + 1, EndReason::Guard, Some(text));
             }
-            State::Waiting { .. } => return self.stop(step, &guard, text, now),
+            State::Waiting { .. } if self.compacting.is_none() => return self.stop(step, &guard, text, now),
             // The first reason counts.
-            State::InFlight { .. } | State::Calling { .. } => {
+            _ => {
                 self.halted.get_or_insert((guard, text));
             }
         }
@@ -278,9 +320,14 @@ impl Session {
     fn interrupt(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
         match self.state {
             State::Idle => return Ok(()),
+            State::Waiting { .. } if self.compacting.is_some() => {
+                self.interrupted = true;
+                return self.give_up(step, INTERRUPTED.to_owned(), now);
+            }
             State::Waiting { .. } => return self.end_turn(step, EndReason::Interrupted, None, now),
             State::InFlight { .. } => step.commands.push(Command::StopRequest),
             State::Calling { .. } => step.commands.push(Command::StopCalls),
+            State::Refreshing { .. } => {}
         }
         self.interrupted = true;
         Ok(())
@@ -331,6 +378,22 @@ impl Session {
         Ok(())
     }
 }
+
+fn frozen_lane(lane: LaneRecord) -> Result<LaneRecord, SessionError> {
+    if !lane.reminders.is_in(lane.dialect) {
+        return Err(SessionError::Misplaced(lane.reminders.name(), lane.dialect.name()));
+    }
+    Ok(LaneRecord {
+        envelope: frozen("the envelope", &lane.envelope, Kind::Object)?,
+        tools: neutral_json(&frozen("the tools", &lane.tools, Kind::Array)?),
+        system: neutral_json(&frozen("the system prompt", &lane.system, Kind::Array)?),
+        baseline: frozen_context(lane.baseline)?,
+        ..lane
+    })
+}
+
+/// Why something came to nothing that the user has stopped.
+const INTERRUPTED: &str = "it was interrupted";
 
 fn spend_of(conversation: &Conversation, attempt: &Attempt) -> Spend {
     match conversation.lane_of(attempt) {

@@ -1,8 +1,10 @@
 //! The records of a transcript: what each line says. The bytes are drawn in `docs/formats/transcript.md`.
 
+mod compaction;
 mod decode;
 mod encode;
 
+pub use compaction::{CompactRecord, Forecast, Saying, Trigger};
 pub use decode::RecordError;
 
 use antefix_models::{Platform, Ttl};
@@ -89,6 +91,8 @@ pub enum Record {
         /// How many they are.
         messages: u64,
     },
+    /// The conversation goes on from a summary, behind a new head.
+    Compact(Box<CompactRecord>),
     /// What was observed of the surroundings in the midst of the conversation.
     Context(ContextRecord),
     /// What was decided about a call before it ran.
@@ -171,6 +175,10 @@ pub enum Origin {
     Closure,
     /// Tells of the surroundings, behind the user's message or results; of the role that says the system prompt.
     Reminder,
+    /// Stands for what a compaction has left behind.
+    Summary,
+    /// Said beside the conversation, to get a summary of it; the conversation goes on without it.
+    Aside,
 }
 
 /// See [`Record::Message`].
@@ -240,6 +248,8 @@ pub struct PermissionRecord {
 pub enum Purpose {
     /// A step of the user's turn.
     Turn,
+    /// To get a summary of what was said.
+    Compaction,
 }
 
 /// How a request relates to those sent before in its lane.
@@ -361,6 +371,10 @@ pub enum RewindReason {
     /// The model had paused in the midst of a server's tools, and the user has spoken since; the reply goes on
     /// record anew without the calls that have no result.
     Paused,
+    /// A summary is asked for of the part in front: the whole leaves no room for one.
+    Cut,
+    /// A summary was asked for, and the conversation goes on as if it had not been.
+    Compaction,
 }
 
 macro_rules! words {
@@ -385,8 +399,11 @@ words!(Origin {
     Results = "results",
     Closure = "closure",
     Reminder = "reminder",
+    Summary = "summary",
+    Aside = "aside",
 });
-words!(Purpose { Turn = "turn" });
+words!(Purpose { Turn = "turn", Compaction = "compaction" });
+words!(Trigger { Command = "command", Share = "share" });
 words!(EndReason {
     EndTurn = "end_turn",
     StopSequence = "stop_sequence",
@@ -400,4 +417,11 @@ words!(EndReason {
     Failed = "failed",
     Carried = "carried",
 });
-words!(RewindReason { User = "user", Rejected = "rejected", Refusal = "refusal", Paused = "paused" });
+words!(RewindReason {
+    User = "user",
+    Rejected = "rejected",
+    Refusal = "refusal",
+    Paused = "paused",
+    Cut = "cut",
+    Compaction = "compaction",
+});

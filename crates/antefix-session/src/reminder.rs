@@ -19,6 +19,11 @@ pub fn tagged(kind: &str, text: &str) -> String {
     format!("<{NAME} kind=\"{kind}\">\n{text}\n</{NAME}>")
 }
 
+/// Whether a text that is neutral but for reminders is one within its tags.
+pub(crate) fn is_tagged(text: &str) -> bool {
+    text.strip_prefix('<').is_some_and(|text| text.starts_with(NAME))
+}
+
 /// The text, with `quoted-` in front of the name in each tag that could be taken for a reminder's: in any case, with
 /// any white space and characters without width in it, with any dash in the middle, and with any of the characters and
 /// entities that look like the bracket.

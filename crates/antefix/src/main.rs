@@ -4,6 +4,7 @@ mod asking;
 mod attach;
 mod cli;
 mod commands;
+mod compaction;
 mod endpoint;
 mod environment;
 mod failure;

@@ -11,6 +11,7 @@ use antefix_session::record::EndReason;
 use antefix_wire::assemble::Delta;
 use antefix_wire::json::{Body, Kind, Node};
 
+use crate::compaction;
 use crate::out::tell;
 use crate::text::{bar, efficiency, short};
 
@@ -125,6 +126,12 @@ impl Screen {
                 for limit in limits {
                     self.limit(limit, *positions);
                 }
+            }
+            SessionEvent::CompactionStarted { trigger, forecast, window } => {
+                self.line(&self.yellow(&format!("! {}", compaction::started(*trigger, forecast, *window))));
+            }
+            SessionEvent::CompactionEnded { tokens, failure } => {
+                self.line(&self.yellow(&format!("! {}", compaction::ended(*tokens, failure.as_deref()))));
             }
             SessionEvent::TurnStarted { .. } => {}
         }

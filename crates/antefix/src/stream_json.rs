@@ -80,6 +80,18 @@ fn write_event(object: &mut Object, event: &SessionEvent) {
         SessionEvent::Reminder { kind, key, text } => {
             object.text("type", "reminder").text("kind", kind).text("key", key).text("text", text);
         }
+        SessionEvent::CompactionStarted { trigger, forecast, window } => {
+            object.text("type", "compaction_started").text("trigger", trigger.word());
+            object.number("window", window.0).number("before", forecast.before.0);
+            object.number("after", forecast.after.0).raw("summary_usd", &money(forecast.summary));
+            object.raw("without_usd", &money(forecast.without)).raw("with_usd", &money(forecast.with));
+        }
+        SessionEvent::CompactionEnded { tokens, failure } => {
+            object.text("type", "compaction_ended").number("tokens", tokens.0);
+            if let Some(failure) = failure {
+                object.text("failure", failure);
+            }
+        }
         SessionEvent::Notice(text) => drop(object.text("type", "notice").text("text", text)),
         SessionEvent::TurnEnded { turn, reason, message } => {
             object.text("type", "turn_ended").number("turn", *turn).text("reason", reason.word());

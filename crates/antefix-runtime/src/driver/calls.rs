@@ -21,7 +21,7 @@ use crate::store::TranscriptStore;
 impl<S: TranscriptStore> Agent<S> {
     /// Asks hooks about all calls and then the user in the calls' order, and starts those that may run; each result comes
     /// back as soon as it is there and hooks have seen it.
-    pub(super) fn run(&self, calls: Vec<Call>, turn: &mut Running) {
+    pub(super) fn run_calls(&self, calls: Vec<Call>, turn: &mut Running) {
         turn.stop = Cancellation::new();
         let progress = turn.outbox.clone();
         let context = self.context.clone().with_cancellation(turn.stop.clone()).with_progress(move |news| {
@@ -100,9 +100,10 @@ fn give_back(outbox: &mpsc::UnboundedSender<Inbox>, call: &str, output: &Output)
 
 /// Where the next shell command starts, from the results on record: the newest that says so holds.
 pub fn shell_state(conversation: &Conversation) -> ShellState {
-    let path = conversation.path().flat_map(|message| message.calls());
+    let history = conversation.history();
     // What a rewind has left does not count.
-    let live: BTreeSet<&str> = path.map(|call| call.id.as_str()).collect();
+    let live: BTreeSet<&str> =
+        history.iter().flat_map(|message| message.calls()).map(|call| call.id.as_str()).collect();
     let results = conversation.results().values().rev().filter(|result| live.contains(result.call.as_str()));
     let states = results.filter_map(|result| {
         let body = Body::parse(result.facts.to_vec()).ok()?;

@@ -13,7 +13,8 @@ use bytes::Bytes;
 use super::calls::write_shell;
 
 /// Sets what the tools know of the session to what the conversation says: the files the model has seen and the list of
-/// what is to be done. What a rewind has left does not count.
+/// what is to be done. What a rewind has left does not count; what a summary stands for counts for the list, but the
+/// model has not its files before it any more.
 pub fn recall(conversation: &Conversation, context: &mut Context) {
     let calls: BTreeMap<&str, &Call> = conversation
         .path()
@@ -22,12 +23,18 @@ pub fn recall(conversation: &Conversation, context: &mut Context) {
         .collect();
     let live = conversation.results().values().filter(|result| calls.contains_key(result.call.as_str()));
     let live: Vec<&ResultRecord> = live.collect();
-    let input = |call: &str| {
-        let call = calls.get(call)?;
-        Body::parse(conversation.effective_input(call).to_vec()).ok()
-    };
-    context.files = Arc::new(file_table(&live, input));
-    context.todo = Arc::new(todo_list(&live, input));
+    context.files = Arc::new(file_table(&live, |call| input_of(conversation, &calls, call)));
+    let history = conversation.history();
+    let calls: BTreeMap<&str, &Call> =
+        history.iter().flat_map(|message| message.calls()).map(|call| (call.id.as_str(), call)).collect();
+    let live = conversation.results().values().filter(|result| calls.contains_key(result.call.as_str()));
+    let live: Vec<&ResultRecord> = live.collect();
+    context.todo = Arc::new(todo_list(&live, |call| input_of(conversation, &calls, call)));
+}
+
+/// What a call was executed with.
+fn input_of(conversation: &Conversation, calls: &BTreeMap<&str, &Call>, call: &str) -> Option<Body> {
+    Body::parse(conversation.effective_input(calls.get(call)?).to_vec()).ok()
 }
 
 fn file_table(live: &[&ResultRecord], input: impl Fn(&str) -> Option<Body>) -> FileTable {

@@ -1,11 +1,18 @@
+use antefix_models::Tokens;
 use antefix_prefix::{Advance, Chain, Entry as CacheEntry, Tree};
 use antefix_wire::json::Body;
 use antefix_wire::usage::Usage;
 use bytes::Bytes;
 
 use super::context::Observed;
-use super::{Attempt, Carry, Conversation, Lane, Mark, Message, OpenLane, message::Place, next_attempt};
-use crate::record::{AttemptRecord, Entry, MessageContent, MessageRecord, OutcomeRecord, Record, RecordId};
+use super::epoch::COMPACTION;
+use super::{
+    Attempt, Carried, Carry, Conversation, Lane, Mark, Measured, Message, OpenLane, message::Place,
+    next_attempt,
+};
+use crate::record::{
+    AttemptRecord, Entry, MessageContent, MessageRecord, Origin, OutcomeRecord, Purpose, Record, RecordId,
+};
 
 /// A record that does not fit the ones in front of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +53,7 @@ impl Conversation {
             return Err(ApplyError::Number { found: id, expected });
         }
         let goes_back = matches!(entry.record, Record::Rewind { .. });
-        let starts_anew = matches!(entry.record, Record::Carry { .. });
+        let starts_anew = matches!(entry.record, Record::Carry { .. } | Record::Compact(_));
         let follows = entry.parent.0 + 1 == id || goes_back;
         let parent = self.marks.get(entry.parent.0 as usize).filter(|_| follows);
         let mut mark = *parent.ok_or(ApplyError::Reference(id))?;
@@ -54,8 +61,10 @@ impl Conversation {
             Record::Lane(lane) => {
                 let lane = Lane::new(entry.id, lane.clone())
                     .map_err(|error| ApplyError::Fragment { record: id, reason: error.to_string() })?;
-                self.lanes.push(OpenLane { lane, tree: Tree::new(), has_read: false });
+                self.lanes.push(OpenLane { lane, tree: Tree::new(), has_read: false, replaces: None });
                 mark.lane = Some(self.lanes.len() - 1);
+                // Another model counts otherwise.
+                mark.measured = None;
             }
             Record::Message(message) => self.apply_message(entry, message, &mut mark)?,
             Record::Result(result) => {
@@ -63,35 +72,31 @@ impl Conversation {
                 mark.pending = Some(entry.id);
             }
             Record::Attempt(attempt) => self.apply_attempt(entry, attempt, &mut mark)?,
-            Record::Outcome(outcome) => self.apply_outcome(entry, outcome)?,
+            Record::Outcome(outcome) => self.apply_outcome(entry, outcome, &mut mark)?,
             Record::Turn { turn } => {
-                self.turns.insert(*turn, entry.parent);
                 mark.turn = *turn;
+                mark.front = entry.parent;
                 mark.in_turn = true;
                 mark.steps = 0;
                 self.take_up_context(&mut mark);
             }
             Record::End { .. } => mark.in_turn = false,
-            Record::Decision { .. } => {}
+            Record::Decision { guard, .. } => mark.failures += u64::from(guard == COMPACTION),
             Record::Context(context) => {
                 mark.lane.ok_or(ApplyError::NoLane(id))?;
                 let (previous, turn) = (mark.context, mark.turn);
                 mark.context = Some(self.observed.len());
                 self.observed.push(Observed { record: entry.id, turn, previous, context: context.clone() });
             }
+            Record::Compact(compact) => self.apply_compact(entry, compact, &mut mark)?,
             Record::Permission(permission) => self.permissions.push(permission.clone()),
-            // The turn that is left is still the one that runs, so that its end can be recorded; and a lane that was
-            // opened since stays open.
-            Record::Rewind { .. } => {
-                let Mark { message, pending, context, said, .. } = mark;
-                mark = Mark { message, pending, context, said, branches: true, carry: None, ..self.mark() };
-            }
+            Record::Rewind { reason } => mark = self.rewound(entry, *reason, mark),
             Record::Carry { messages } => {
-                let Mark { message: source, context, said, turn, .. } = mark;
+                let Mark { message: source, context, said, turn, epoch, .. } = mark;
                 let carry = mark.carry.unwrap_or(Carry { source, context, said, turn, left: 0 });
                 let carry = Carry { left: *messages, ..carry };
-                self.carried.extend(carry.source);
-                mark = Mark { message: None, pending: None, ..mark };
+                self.carried.extend(carry.source.map(|last| Carried { last, epoch }));
+                mark = Mark { message: None, pending: None, measured: None, ..mark };
                 // In front of the first turn nothing had been observed.
                 (mark.context, mark.said) =
                     if *messages > 0 { (None, None) } else { (carry.context, carry.said) };
@@ -134,7 +139,15 @@ impl Conversation {
         let previous = mark.message.and_then(|index| self.messages.get(index));
         let start = previous.map_or(0, Message::end);
         let (message, positions) = Message::read(
-            Place { record: id, parent, previous: mark.message, turn: mark.turn, lane, start },
+            Place {
+                record: id,
+                parent,
+                previous: mark.message,
+                turn: mark.turn,
+                front: mark.front,
+                lane,
+                start,
+            },
             dialect,
             message,
             fragment,
@@ -147,6 +160,9 @@ impl Conversation {
         self.call_ids.extend(message.calls().iter().map(|call| call.id.clone()));
         mark.message = Some(self.messages.len());
         mark.pending = None;
+        if message.origin() == Origin::Aside {
+            mark.aside = mark.aside.or(Some(parent));
+        }
         if let Some(carry) = &mut mark.carry {
             carry.left = carry.left.saturating_sub(1);
             if carry.left == 0 {
@@ -188,7 +204,7 @@ impl Conversation {
         if let Some((last, _)) = attempt.markers.last() {
             open.tree.note_entry(&self.chain, *last as usize, CacheEntry::Doubtful);
         }
-        mark.steps += 1;
+        mark.steps += u64::from(attempt.purpose == Purpose::Turn);
         mark.branches = false;
         self.attempts.push(Attempt {
             record: entry.id,
@@ -200,14 +216,28 @@ impl Conversation {
         Ok(())
     }
 
-    fn apply_outcome(&mut self, entry: &Entry, outcome: &OutcomeRecord) -> Result<(), ApplyError> {
+    fn apply_outcome(
+        &mut self,
+        entry: &Entry,
+        outcome: &OutcomeRecord,
+        mark: &mut Mark,
+    ) -> Result<(), ApplyError> {
         let reference = ApplyError::Reference(entry.id.0);
         let index = self.attempts.iter().rposition(|known| known.attempt.attempt == outcome.attempt);
         let attempt = index.and_then(|index| self.attempts.get_mut(index)).ok_or(reference)?;
         attempt.outcome = Some((entry.at, outcome.clone()));
         let lane = attempt.attempt.lane;
+        let usage = usage_of(outcome);
+        if outcome.status == Some(200) {
+            let is_turn = attempt.attempt.purpose == Purpose::Turn;
+            // What a compaction has begun goes on.
+            mark.failures = if is_turn && mark.measured.is_none() { 0 } else { mark.failures };
+            let positions = attempt.attempt.positions;
+            let measured = usage.context().map(|tokens| Measured { positions, tokens: Tokens(tokens) });
+            mark.measured = measured.filter(|measured| measured.may_be(&self.segments)).or(mark.measured);
+        }
         let marked = attempt.attempt.markers.last().map(|(last, _)| *last as usize);
-        let (wrote, read) = if outcome.status == Some(200) { wrote_and_read(outcome) } else { (0, 0) };
+        let (wrote, read) = if outcome.status == Some(200) { wrote_and_read(&usage) } else { (0, 0) };
         let Some(open) = self.lanes.iter_mut().find(|open| open.lane.record() == lane) else { return Ok(()) };
         open.has_read |= read > 0;
         if let (Some(last), true) = (marked, wrote > 0 || read > 0) {
@@ -243,8 +273,12 @@ impl Conversation {
 }
 
 /// Tokens that a request wrote to the cache and read from it, as far as was told.
-fn wrote_and_read(outcome: &OutcomeRecord) -> (u64, u64) {
-    let usage = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
-    let usage = usage.map(|usage| Usage::read(usage.root())).unwrap_or_default();
+fn wrote_and_read(usage: &Usage) -> (u64, u64) {
     (usage.cache_write.unwrap_or(0), usage.cache_read.unwrap_or(0))
+}
+
+/// The usage that was told, as far as it can be read.
+fn usage_of(outcome: &OutcomeRecord) -> Usage {
+    let usage = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
+    usage.map(|usage| Usage::read(usage.root())).unwrap_or_default()
 }

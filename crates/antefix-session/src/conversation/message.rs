@@ -29,6 +29,8 @@ pub(super) struct Place {
     pub(super) turn: u64,
     /// The lane it is said in.
     pub(super) lane: usize,
+    /// The record in front of that turn.
+    pub(super) front: RecordId,
     /// Position of its first block, counted from the end of the head.
     pub(super) start: u64,
 }
@@ -145,6 +147,11 @@ impl Message {
         self.place.parent
     }
 
+    /// The record in front of the turn it was said in.
+    pub(super) fn front(&self) -> RecordId {
+        self.place.front
+    }
+
     pub(super) fn server_calls(&self) -> &[String] {
         &self.server_calls
     }
@@ -169,6 +176,11 @@ impl Message {
     /// Position behind its last block, counted from the end of the head.
     pub(super) fn end(&self) -> u64 {
         self.place.start + self.segments.len() as u64
+    }
+
+    /// Number of positions from the end of the head to its own end.
+    pub(crate) fn end_position(&self) -> usize {
+        self.end() as usize
     }
 
     pub(super) fn segments(&self) -> &[Segment] {

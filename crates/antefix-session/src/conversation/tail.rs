@@ -38,6 +38,9 @@ pub enum Tail {
 impl Conversation {
     /// How the conversation stands.
     pub fn tail(&self) -> Tail {
+        if let Some(to) = self.aside() {
+            return Tail::LeftBehind { to, reason: RewindReason::Compaction };
+        }
         // A reminder belongs to the message in front of it.
         let Some(last) = self.path().rfind(|message| !message.is_reminder()) else {
             return Tail::Empty;
@@ -75,8 +78,9 @@ impl Conversation {
 
     /// The record in front of `turn`, or of the next one if that is not part of the conversation.
     pub fn before_turn(&self, turn: u64) -> Option<RecordId> {
-        let first = self.path().find(|message| message.turn() >= turn.max(1))?;
-        self.turns.get(&first.turn()).copied()
+        let history = self.history();
+        let first = history.iter().find(|message| message.turn() >= turn.max(1))?;
+        Some(first.front())
     }
 
     /// What the last request's outcome says of the message it ended with.
@@ -88,9 +92,17 @@ impl Conversation {
         let (_, outcome) = attempt.outcome.as_ref()?;
         let reason = outcome.leaves_behind()?;
         let to = match reason {
-            RewindReason::Refusal => self.path().find(|message| message.turn() == attempt.turn)?,
+            RewindReason::Refusal => {
+                let first = self.path().find(|message| message.turn() == attempt.turn)?;
+                if self.in_front_of_compaction(first).is_some() {
+                    // What was refused may stand behind the summary still.
+                    return Some(Tail::LeftBehind { to: first.front(), reason });
+                }
+                first
+            }
             _ if outcome.status.is_some_and(blames_content) => last,
-            // The key or the address is at fault: results stay.
+            // The key or the address is at fault: results stay, and so does what a compaction has begun.
+            _ if self.in_front_of_compaction(last).is_some() => return None,
             _ if last.is_user() => return Some(Tail::LeftBehind { to: last.parent(), reason }),
             _ => return None,
         };
@@ -111,9 +123,12 @@ impl Conversation {
 
     /// The message record in front of a message; the record in front of its turn if it is the first.
     fn before(&self, message: &Message) -> Option<RecordId> {
+        if let Some(source) = self.in_front_of_compaction(message) {
+            return Some(source);
+        }
         match message.previous() {
             Some(previous) => Some(self.messages.get(previous)?.record()),
-            None => self.turns.get(&message.turn()).copied(),
+            None => Some(message.front()),
         }
     }
 }

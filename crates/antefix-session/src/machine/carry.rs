@@ -22,7 +22,7 @@ impl Session {
     pub(super) fn carry_over(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
         let Some(source) = self.conversation.uncarried() else { return Ok(()) };
         let lane = self.conversation.lane().ok_or(SessionError::NoLane)?.spec().clone();
-        let (said, left) = merged(&source);
+        let (said, left) = merged(source);
         let mut ids = Ids::new(lane.dialect);
         let mut turns: BTreeMap<u64, Vec<(Origin, Bytes)>> = BTreeMap::new();
         for one in &said {
@@ -114,16 +114,16 @@ impl Session {
 }
 
 /// What one side said, with its turn.
-struct Said {
-    turn: u64,
-    translation: Translation,
+pub(super) struct Said {
+    pub(super) turn: u64,
+    pub(super) translation: Translation,
     /// Records of what was told behind it in a message of its own.
     says: Vec<RecordId>,
 }
 
 /// What does not go on.
 #[derive(Clone, Copy, Default)]
-struct Left {
+pub(super) struct Left {
     /// Messages whose thinking stays behind.
     thinking: u64,
     /// Blocks that only the provider can take.
@@ -132,7 +132,7 @@ struct Left {
 
 /// The messages as what one side says after the other: results that were recorded one by one stand together again,
 /// and so do the parts of a reply that was paused.
-fn merged(source: &[&Message]) -> (Vec<Said>, Left) {
+pub(super) fn merged<'a>(source: impl IntoIterator<Item = &'a Message>) -> (Vec<Said>, Left) {
     let mut said: Vec<Said> = Vec::new();
     let mut left = Left::default();
     for message in source {

@@ -87,11 +87,11 @@ impl Session {
         Ok(())
     }
 
-    fn lane(&self) -> Result<&LaneRecord, SessionError> {
+    pub(super) fn lane(&self) -> Result<&LaneRecord, SessionError> {
         self.conversation.lane().map(Lane::spec).ok_or(SessionError::NoLane)
     }
 
-    fn kept(&self, message: &Assembled, answers: bool) -> Result<Kept, SessionError> {
+    pub(super) fn kept(&self, message: &Assembled, answers: bool) -> Result<Kept, SessionError> {
         Ok(kept(message, answers, self.conversation.call_ids(), &self.settings.texts, self.lane()?))
     }
 
@@ -135,7 +135,7 @@ fn unknown(message: &Assembled) -> Option<String> {
 }
 
 /// Why a reply cannot be taken as it is. A refusal is final wherever the stream ended.
-fn failure(message: &Assembled, cut: Option<String>, lane: &LaneRecord) -> Option<String> {
+pub(super) fn failure(message: &Assembled, cut: Option<String>, lane: &LaneRecord) -> Option<String> {
     if message.stop() == Some(StopReason::Refusal) {
         return None;
     }
@@ -176,7 +176,7 @@ fn can_go_on(message: &Assembled) -> bool {
     })
 }
 
-fn outcome_of(
+pub(super) fn outcome_of(
     message: &Assembled,
     response: ResponseFacts,
     error: Option<String>,

@@ -1,5 +1,5 @@
 use super::reply::Reply;
-use super::{Session, SessionError, State, Step, spend_of};
+use super::{INTERRUPTED, Session, SessionError, State, Step, spend_of};
 use crate::conversation::Tail;
 use crate::event::{Command, RequestReport, ResponseEnd, ResponseFacts, SessionEvent};
 use crate::record::{AttemptId, EndReason, Millis, OutcomeRecord, Record};
@@ -17,6 +17,9 @@ impl Session {
             State::InFlight { attempt: expected, retries } if expected == attempt => retries,
             _ => return Err(SessionError::Unexpected("response")),
         };
+        if self.compacting.is_some() {
+            return self.summary_response(step, attempt, end, retries, now);
+        }
         let outcome = OutcomeRecord { attempt, ..OutcomeRecord::default() };
         match end {
             ResponseEnd::Message { message, response, cut } => {
@@ -60,21 +63,35 @@ impl Session {
         now: Millis,
     ) -> Result<(), SessionError> {
         if self.interrupted {
-            return self.end_turn(step, EndReason::Interrupted, None, now);
+            return self.fail(step, EndReason::Interrupted, None, now);
         }
         let wait = retry_after.unwrap_or_else(|| backoff(retries));
         if wait > self.settings.longest_wait {
             let text = format!("{reason} (asked to wait {} s, which is too long)", wait / 1000);
-            return self.end_turn(step, EndReason::Failed, Some(text), now);
+            return self.fail(step, EndReason::Failed, Some(text), now);
         }
         if retries >= self.settings.retries {
-            return self.end_turn(step, EndReason::Failed, Some(reason), now);
+            return self.fail(step, EndReason::Failed, Some(reason), now);
         }
         let attempt = AttemptId(self.conversation.attempts().len() as u64);
         step.emit(SessionEvent::Retrying { attempt, reason, wait });
         step.commands.push(Command::Wait(Millis(now.0.saturating_add(wait))));
         self.state = State::Waiting { retries: retries + 1 };
         Ok(())
+    }
+
+    /// Ends what the request was made for: a turn, or a summary.
+    fn fail(
+        &mut self,
+        step: &mut Step,
+        reason: EndReason,
+        text: Option<String>,
+        now: Millis,
+    ) -> Result<(), SessionError> {
+        if self.compacting.is_some() {
+            return self.give_up(step, text.unwrap_or_else(|| INTERRUPTED.to_owned()), now);
+        }
+        self.end_turn(step, reason, text, now)
     }
 
     pub(super) fn outcome(
@@ -114,7 +131,11 @@ fn backoff(retries: u32) -> u64 {
     (500 << retries.min(6)).min(30_000)
 }
 
-fn with_facts(outcome: OutcomeRecord, response: ResponseFacts, error: Option<String>) -> OutcomeRecord {
+pub(super) fn with_facts(
+    outcome: OutcomeRecord,
+    response: ResponseFacts,
+    error: Option<String>,
+) -> OutcomeRecord {
     OutcomeRecord {
         status: Some(response.status),
         request_id: response.request_id,

@@ -1,3 +1,4 @@
+use super::compaction::CompactionSettings;
 use crate::closure::Texts;
 use crate::conversation::ApplyError;
 use crate::guard::Limits;
@@ -15,6 +16,8 @@ pub struct Settings {
     pub allow_break: bool,
     /// What turn closure says. Once said it is on record, so that another build's texts change nothing.
     pub texts: Texts,
+    /// When the conversation goes on from a summary.
+    pub compaction: CompactionSettings,
 }
 
 impl Default for Settings {
@@ -25,6 +28,7 @@ impl Default for Settings {
             longest_wait: 10 * 60 * 1000,
             allow_break: false,
             texts: Texts::default(),
+            compaction: CompactionSettings::default(),
         }
     }
 }

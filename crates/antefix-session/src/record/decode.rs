@@ -6,7 +6,7 @@ use super::encode::{FORMAT_VERSION, KEPT};
 use super::{
     AttemptId, AttemptRecord, ContextRecord, EndReason, Entry, Header, LaneRecord, MessageContent,
     MessageRecord, Millis, Origin, OutcomeRecord, PermissionRecord, Planned, Purpose, Record, RecordId,
-    ResultRecord, RewindReason,
+    ResultRecord, RewindReason, compaction,
 };
 use crate::dialect::Dialect;
 use crate::placement::Placement;
@@ -93,6 +93,7 @@ fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
             Record::End { turn: number(node, "turn")?, reason: word(node, "reason", EndReason::from_word)? }
         }
         "decision" => Record::Decision { guard: text(node, "guard")?, text: text(node, "text")? },
+        "compact" => Record::Compact(Box::new(compaction::decode(node)?)),
         "carry" => Record::Carry { messages: number(node, "messages")? },
         "context" => Record::Context(decode_context(node)?),
         "permission" => Record::Permission(PermissionRecord {
@@ -112,7 +113,7 @@ fn decode_record(node: Node<'_>) -> Result<Record, RecordError> {
     })
 }
 
-fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
+pub(super) fn decode_lane(node: Node<'_>) -> Result<LaneRecord, RecordError> {
     let dialect = node.get("dialect").map(|_| word(node, "dialect", Dialect::from_name)).transpose()?;
     let dialect = dialect.unwrap_or_default();
     let placement =
@@ -219,7 +220,7 @@ fn decode_ttl(node: Node<'_>, name: &'static str) -> Result<Ttl, RecordError> {
 }
 
 /// A member that need not be there, but is of the right type if it is.
-fn given<'a, T>(
+pub(super) fn given<'a, T>(
     node: Node<'a>,
     name: &'static str,
     read: impl Fn(Node<'a>) -> Option<T>,
@@ -227,7 +228,7 @@ fn given<'a, T>(
     node.get(name).map(|value| read(value).ok_or(RecordError::Member(name))).transpose()
 }
 
-fn each<'a, T>(
+pub(super) fn each<'a, T>(
     list: Node<'a>,
     read: impl Fn(Node<'a>) -> Option<T>,
     name: &'static str,
@@ -235,7 +236,7 @@ fn each<'a, T>(
     list.items().map(|item| read(item).ok_or(RecordError::Member(name))).collect()
 }
 
-fn member<'a>(node: Node<'a>, name: &'static str) -> Result<Node<'a>, RecordError> {
+pub(super) fn member<'a>(node: Node<'a>, name: &'static str) -> Result<Node<'a>, RecordError> {
     node.get(name).ok_or(RecordError::Member(name))
 }
 
@@ -243,11 +244,11 @@ fn text(node: Node<'_>, name: &'static str) -> Result<String, RecordError> {
     Ok(member(node, name)?.str().ok_or(RecordError::Member(name))?.into_owned())
 }
 
-fn number(node: Node<'_>, name: &'static str) -> Result<u64, RecordError> {
+pub(super) fn number(node: Node<'_>, name: &'static str) -> Result<u64, RecordError> {
     member(node, name)?.u64().ok_or(RecordError::Member(name))
 }
 
-fn raw(node: Node<'_>, name: &'static str) -> Result<Bytes, RecordError> {
+pub(super) fn raw(node: Node<'_>, name: &'static str) -> Result<Bytes, RecordError> {
     Ok(raw_bytes(member(node, name)?))
 }
 
@@ -255,6 +256,10 @@ fn raw_bytes(node: Node<'_>) -> Bytes {
     Bytes::copy_from_slice(node.raw().as_bytes())
 }
 
-fn word<T>(node: Node<'_>, name: &'static str, read: impl Fn(&str) -> Option<T>) -> Result<T, RecordError> {
+pub(super) fn word<T>(
+    node: Node<'_>,
+    name: &'static str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<T, RecordError> {
     read(&text(node, name)?).ok_or(RecordError::Member(name))
 }

@@ -3,7 +3,7 @@ use antefix_wire::json::write_string;
 
 use super::{
     AttemptRecord, ContextRecord, Entry, Header, LaneRecord, MessageContent, MessageRecord, OutcomeRecord,
-    PermissionRecord, Planned, Record, RecordId, ResultRecord,
+    PermissionRecord, Planned, Record, RecordId, ResultRecord, compaction,
 };
 use crate::dialect::Dialect;
 use crate::placement::Placement;
@@ -30,7 +30,8 @@ impl Entry {
         let mut object = Object::new();
         object.number("id", self.id.0).number("parent", self.parent.0).number("at", self.at.0);
         match &self.record {
-            Record::Lane(lane) => encode_lane(&mut object, lane),
+            Record::Lane(lane) => encode_lane(object.text("kind", "lane"), lane),
+            Record::Compact(compact) => compaction::encode(&mut object, compact),
             Record::Message(message) => encode_message(&mut object, message),
             Record::Result(result) => encode_result(&mut object, result),
             Record::Attempt(attempt) => encode_attempt(&mut object, attempt),
@@ -60,8 +61,8 @@ pub(super) const FORMAT_VERSION: u64 = 0;
 /// Says of reasoning that it is sent back.
 pub(super) const KEPT: &str = "kept";
 
-fn encode_lane(object: &mut Object, lane: &LaneRecord) {
-    object.text("kind", "lane");
+/// Writes the members of a lane behind its kind.
+pub(super) fn encode_lane(object: &mut Object, lane: &LaneRecord) {
     if lane.dialect != Dialect::default() {
         object.text("dialect", lane.dialect.name());
     }
@@ -202,7 +203,7 @@ fn ids(records: &[RecordId]) -> Vec<u8> {
     array(records.iter().map(|id| id.0.to_string().into_bytes()))
 }
 
-fn array(items: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+pub(super) fn array(items: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut out = vec![b'['];
     for (index, item) in items.enumerate() {
         if index > 0 {
@@ -215,14 +216,14 @@ fn array(items: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
 }
 
 /// A compact JSON object that is written member by member.
-struct Object(Vec<u8>);
+pub(super) struct Object(Vec<u8>);
 
 impl Object {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(vec![b'{'])
     }
 
-    fn raw(&mut self, name: &str, value: &[u8]) -> &mut Self {
+    pub(super) fn raw(&mut self, name: &str, value: &[u8]) -> &mut Self {
         if self.0.len() > 1 {
             self.0.push(b',');
         }
@@ -232,15 +233,15 @@ impl Object {
         self
     }
 
-    fn text(&mut self, name: &str, value: &str) -> &mut Self {
+    pub(super) fn text(&mut self, name: &str, value: &str) -> &mut Self {
         self.raw(name, &quoted(value))
     }
 
-    fn number(&mut self, name: &str, value: u64) -> &mut Self {
+    pub(super) fn number(&mut self, name: &str, value: u64) -> &mut Self {
         self.raw(name, value.to_string().as_bytes())
     }
 
-    fn close(mut self) -> Vec<u8> {
+    pub(super) fn close(mut self) -> Vec<u8> {
         self.0.push(b'}');
         self.0
     }

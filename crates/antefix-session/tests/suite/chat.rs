@@ -59,7 +59,9 @@ pub fn simulator(setup: &Setup) -> Simulator {
         _ => TemplateClass::StrictAlternation,
     };
     let script = Script::parse("rule\n  on any\n  think Thought {{turn}}.\n  text Fine.\n").unwrap();
-    Simulator::new(Config::chat(ChatConfig { template, ..ChatConfig::llamacpp() }), script)
+    let usual = ChatConfig::llamacpp();
+    let context = setup.window.unwrap_or(usual.context);
+    Simulator::new(Config::chat(ChatConfig { template, context, ..usual }), script)
 }
 
 /// What the simulator answers; it must take the request, and so must a strict reader.

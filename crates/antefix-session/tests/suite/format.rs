@@ -27,6 +27,7 @@ fn every_example_is_read_and_written_again() {
     let all = [
         "attempt",
         "carry",
+        "compact",
         "context",
         "decision",
         "end",

@@ -7,6 +7,7 @@ mod cached;
 mod calls;
 mod carry;
 mod chat;
+mod compaction;
 mod format;
 mod random;
 mod reminders;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use antefix_models::{Platform, Ttl, rules};
+use antefix_models::{Platform, Rules, Tokens, Ttl, rules};
 use antefix_prefix::Limit;
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::dialect::Dialect;
-use antefix_session::event::{Command, Event, RequestReport, Returned, SessionEvent};
+use antefix_session::event::{Command, Event, Refreshed, RequestReport, Returned, SessionEvent};
 use antefix_session::machine::{Session, Settings};
 use antefix_session::placement::Placement;
 use antefix_session::record::{
@@ -36,6 +36,8 @@ pub struct Setup {
     pub reminders: Option<Placement>,
     /// A model of the Messages API, in the place of the usual ones.
     pub model: Option<&'static str>,
+    /// The context window in tokens, where it is not the model's own.
+    pub window: Option<u64>,
     pub settings: Settings,
 }
 
@@ -48,6 +50,7 @@ impl Default for Setup {
             bare: false,
             reminders: None,
             model: None,
+            window: None,
             settings: Settings { retries: 1, ..Settings::default() },
         }
     }
@@ -66,6 +69,8 @@ pub struct Sent {
     /// Without markers.
     pub stripped: Vec<u8>,
     pub relation: Planned,
+    /// The record of its lane.
+    pub lane: u64,
 }
 
 pub struct Stage {
@@ -79,6 +84,12 @@ pub struct Stage {
     pub in_flight: Option<(AttemptId, Assembled)>,
     pub running: Vec<Call>,
     pub is_waiting: bool,
+    /// How things are is asked for.
+    pub is_refreshing: bool,
+    /// What stands behind summaries.
+    pub state: Vec<Bytes>,
+    /// How compactions ended: why they came to nothing, if so.
+    pub compactions: Vec<Option<String>>,
     /// How turns ended, in order.
     pub ends: Vec<EndReason>,
     /// What was said about the last of them.
@@ -101,6 +112,7 @@ impl Stage {
         let config = Config {
             binding: if setup.thinking { Binding::Always } else { Binding::Never },
             thinking_first: setup.thinking,
+            rules: setup.window.map(|_| (model(&setup).to_owned(), own_rules(&setup))).into_iter().collect(),
             ..Config::default()
         };
         let script = Script::parse("rule\n  on any\n  think Thought {{turn}}.\n  text Fine.\n").unwrap();
@@ -114,6 +126,9 @@ impl Stage {
             in_flight: None,
             running: Vec::new(),
             is_waiting: false,
+            is_refreshing: false,
+            state: Vec::new(),
+            compactions: Vec::new(),
             ends: Vec::new(),
             last_words: None,
             notices: Vec::new(),
@@ -139,12 +154,29 @@ impl Stage {
         self.open_lane();
     }
 
-    /// What was sent since the open lane was opened.
-    fn sent_in_lane(&self) -> &[Sent] {
-        let is_lane = |entry: &Entry| matches!(entry.record, Record::Lane(_));
-        let opened = self.entries.iter().rposition(is_lane).unwrap_or(0);
-        let is_request = |entry: &&Entry| matches!(entry.record, Record::Attempt(_));
-        &self.sent[self.entries[..opened].iter().filter(is_request).count()..]
+    /// What was sent in a lane.
+    fn sent_in(&self, lane: u64) -> Vec<&Sent> {
+        self.sent.iter().filter(|sent| sent.lane == lane).collect()
+    }
+
+    /// The user wants to go on from a summary.
+    pub fn compact(&mut self) {
+        self.step(Event::Compact);
+    }
+
+    /// How things are now, on another day than before.
+    pub fn refreshed(&self) -> Event {
+        let lane = self.session.conversation().lane().expect("a lane is open").spec().clone();
+        let system = text(&lane.system).replace(r#"\"Now\""#, r#"\"Later\""#).into();
+        let refreshed = Refreshed { lane: LaneRecord { system, ..lane }, state: self.state.clone() };
+        Event::Refreshed(Box::new(refreshed))
+    }
+
+    /// How things are is answered.
+    pub fn refresh(&mut self) {
+        assert!(std::mem::take(&mut self.is_refreshing), "nobody has asked");
+        let event = self.refreshed();
+        self.step(event);
     }
 
     fn open_lane(&mut self) {
@@ -239,6 +271,7 @@ impl Stage {
         self.setup = setup;
         let open = self.entries.iter().rev().find_map(|entry| match &entry.record {
             Record::Lane(lane) => Some(lane.dialect),
+            Record::Compact(compact) => Some(compact.lane.dialect),
             _ => None,
         });
         self.setup.dialect = open.unwrap_or(self.setup.dialect);
@@ -255,6 +288,7 @@ impl Stage {
         self.in_flight = None;
         self.running.clear();
         self.is_waiting = false;
+        self.is_refreshing = false;
     }
 
     /// The session as a process of such a build reads it from its encoded records.
@@ -327,7 +361,7 @@ impl Stage {
                 assert_eq!((bytes.len() as u64, blake3::hash(&bytes)), (body.len, body.digest));
                 assert!(body.chunks.len() as u64 <= body.len / (16 * 1024) + 2);
                 if self.is_alone {
-                    self.sent = vec![Sent { stripped: bytes, relation: Planned::First }];
+                    self.sent = vec![Sent { stripped: bytes, relation: Planned::First, lane: 0 }];
                     self.in_flight = Some((attempt, alike()));
                     return;
                 }
@@ -339,6 +373,7 @@ impl Stage {
                 assert!(due.0 > self.now);
                 self.is_waiting = true;
             }
+            Command::Refresh => self.is_refreshing = true,
             Command::StopRequest | Command::StopCalls => {}
             Command::Emit(SessionEvent::TurnEnded { reason, message, .. }) => {
                 self.ends.push(reason);
@@ -346,6 +381,7 @@ impl Stage {
             }
             Command::Emit(SessionEvent::RequestStarted { limits, .. }) => self.limits.push(limits),
             Command::Emit(SessionEvent::RequestFinished(report)) => self.reports.push(*report),
+            Command::Emit(SessionEvent::CompactionEnded { failure, .. }) => self.compactions.push(failure),
             Command::Emit(SessionEvent::Notice(text)) => self.notices.push(text),
             Command::Emit(SessionEvent::Reminder { text, .. }) => self.told.push(text),
             Command::Emit(_) => {}
@@ -366,18 +402,21 @@ impl Stage {
         let body = stripped(body);
         assert_eq!(attempt.positions as usize, pieces(&body).len(), "{}", text(&body));
         match attempt.relation {
-            Planned::First => assert!(self.sent_in_lane().is_empty()),
+            Planned::First => assert!(self.sent_in(attempt.lane.0).is_empty()),
             Planned::Extends => {
-                let last = &self.sent_in_lane().last().expect("something was sent").stripped;
+                let sent = self.sent_in(attempt.lane.0);
+                let last = &sent.last().expect("something was sent").stripped;
                 assert!(extends(last, &body), "{}\n{}", text(last), text(&body));
             }
             Planned::BranchesAt(at) => {
-                let most = self.sent_in_lane().iter().map(|sent| shared(&sent.stripped, &body)).max();
+                let sent = self.sent_in(attempt.lane.0);
+                let most = sent.iter().map(|sent| shared(&sent.stripped, &body)).max();
                 assert_eq!(most, Some(at as usize));
             }
             Planned::Allowed(at) => panic!("breaks at {at}"),
         }
-        self.sent.push(Sent { stripped: body, relation: attempt.relation });
+        let (relation, lane) = (attempt.relation, attempt.lane.0);
+        self.sent.push(Sent { stripped: body, relation, lane });
     }
 
     /// What the simulator answers; it must take the request.
@@ -432,11 +471,16 @@ pub fn header() -> Header {
 }
 
 fn session(conversation: Conversation, setup: &Setup) -> Session {
+    Session::new(conversation, own_rules(setup), setup.settings.clone())
+}
+
+fn own_rules(setup: &Setup) -> Rules {
     let rules = match setup.dialect {
         Dialect::Anthropic => rules(Platform::Anthropic, model(setup)),
         Dialect::OpenAiChat => chat::rules(setup),
     };
-    Session::new(conversation, rules, setup.settings.clone())
+    let context_window = setup.window.map_or(rules.context_window, Tokens);
+    Rules { context_window, ..rules }
 }
 
 fn model(setup: &Setup) -> &'static str {

@@ -58,6 +58,10 @@ fn fragments(record: &Record) -> Vec<Bytes> {
             let parts = [&lane.envelope, &lane.tools, &lane.system];
             parts.into_iter().filter(|part| part.len() > 2).cloned().collect()
         }
+        Record::Compact(compact) => {
+            let said = compact.messages.iter().map(|saying| saying.fragment.clone());
+            said.chain(fragments(&Record::Lane(compact.lane.clone()))).collect()
+        }
         Record::Message(message) => match &message.content {
             MessageContent::Fragment(fragment) => vec![fragment.clone()],
             MessageContent::Results { blocks, .. } => blocks.clone(),
