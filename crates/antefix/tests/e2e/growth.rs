@@ -46,6 +46,7 @@ fn pieces_add_up_to_the_bill_and_a_whole_read_says_what_a_range_would_have_saved
         let lines: Vec<_> = (1..=400).map(|line| format!("line {line} of a file that is long\n")).collect();
         fs::write(case.project().join("long.txt"), lines.concat()).expect("a file");
         case.run("Mend the file, please.").ends().code(0);
+        fs::write(case.project().join("AGENTS.md"), "Write in small letters.\n").expect("a file");
         case.go_on("And now?").ends().code(0);
 
         let growth = json(&case, &["growth", "--json"]);
@@ -68,6 +69,10 @@ fn pieces_add_up_to_the_bill_and_a_whole_read_says_what_a_range_would_have_saved
                 parts.filter(|part| text(*part, "part") == "results" && text(*part, "which") == which);
             found.next().unwrap_or_else(|| panic!("no results of {which} in {}", growth.text()))
         };
+        let told = growth.root().get("parts").into_iter().flat_map(Node::items);
+        let told =
+            told.filter(|part| text(*part, "part") == "reminder" && text(*part, "which") == "instructions");
+        assert_eq!(told.map(|part| number(part, "rode_in")).collect::<Vec<_>>(), [1]);
         // It is in the second request of four, and in each behind it.
         assert_eq!(number(of("read"), "rode_in"), 3);
         assert_eq!(number(of("edit"), "rode_in"), 2);

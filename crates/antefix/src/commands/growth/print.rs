@@ -97,7 +97,7 @@ fn begins(piece: &Piece) -> String {
         .input
         .as_ref()
         .and_then(|input| ["/path", "/command", "/pattern"].iter().find_map(|pointer| text(input, pointer)));
-    let own = ["/text", "/thinking", "/content/0/text", "/content"];
+    let own = ["", "/text", "/thinking", "/content/0/text", "/content"];
     let shown = named.or_else(|| own.iter().find_map(|pointer| text(&piece.block, pointer)));
     one_line(&shown.unwrap_or_default(), 40)
 }
