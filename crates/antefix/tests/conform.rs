@@ -39,6 +39,13 @@ rows! {
     git "git",
     file_changed "file-changed",
     file_touched "file-touched",
+    memory "memory",
+    todo "todo",
+    permission_mode "permission-mode",
+    reminder_off "reminder-off",
+    reminder_on "reminder-on",
+    killed_while_told "killed-while-told",
+    hook "hook",
     other_folder "other-folder",
 }
 

@@ -76,30 +76,68 @@ fn parameters() -> Vec<Row> {
 /// What is round the project.
 fn surroundings() -> Vec<Row> {
     vec![
-        Row::new("instructions-edited", "a line is added to AGENTS.md")
+        Row::new("instructions-edited", "a line of AGENTS.md is another")
             .change([Write("project/AGENTS.md", "# Rules of this project\nName things in full.\n")])
-            .whatever_is_told(),
+            .told(&["AGENTS.md were edited", "Name things in full."]),
         Row::new("instructions-deleted", "AGENTS.md is deleted")
             .change([Remove("project/AGENTS.md")])
-            .whatever_is_told(),
+            .told(&["AGENTS.md do not hold any more"]),
         Row::new("instructions-added", "the user's own AGENTS.md is written")
             .change([Write("config/antefix/AGENTS.md", "Say where you are unsure.\n")])
-            .whatever_is_told(),
-        Row::new("date", "it is another day, in another time zone").change([AnotherDay]).whatever_is_told(),
+            .told(&["config/antefix/AGENTS.md", "Say where you are unsure."]),
+        Row::new("date", "it is another day, in another time zone")
+            .change([AnotherDay])
+            .told(&["The time zone of this machine is now", "The date there is"]),
         Row::new("git", "another branch is checked out, and a file is new")
             .change([Git(&["checkout", "-q", "-b", "another"]), Write("project/new.txt", "new\n")])
-            .whatever_is_told(),
+            .told(&["checked out branch another", "? new.txt"]),
         Row::new("file-changed", "a file that was read is changed outside")
             .change([Write("project/notes.txt", "one\ntwo and a half\nthree\n")])
             .whatever_is_told(),
         Row::new("file-touched", "a file that was read is written anew as it is")
             .change([Write("project/notes.txt", "one\ntwo\nthree\n")]),
+        Row::new("memory", "the user's notes are edited")
+            .before([
+                Write("config/antefix/settings.toml", "[memory]\nfile = \"{root}/home/notes.md\"\n"),
+                Write("home/notes.md", "I like tea.\n"),
+            ])
+            .change([Write("home/notes.md", "I like coffee.\n")])
+            .told(&["I like coffee."]),
+        Row::new("todo", "the model puts its list in another order")
+            .change([Say("Take the list the other way round.", &[])]),
+        Row::new("permission-mode", "the user lets the agent look only")
+            .goes_on(&["--continue", "--permission-mode", "read-only"])
+            .told(&["The permission mode is `read-only`"]),
+        Row::new("reminder-off", "reminders of git are switched off, and another branch is checked out")
+            .change([Git(&["checkout", "-q", "-b", "another"])])
+            .goes_on(&["--continue", "--no-reminder", "git"]),
+        Row::new("reminder-on", "reminders of git are switched on again, and another branch is checked out")
+            .change([
+                Say("A detour.", &["--no-reminder", "git"]),
+                Git(&["checkout", "-q", "-b", "another"]),
+                Say("A detour.", &["--no-reminder", "git"]),
+            ])
+            .told(&["checked out branch another"]),
+        Row::new(
+            "killed-while-told",
+            "another branch is checked out, and the process that says so is killed",
+        )
+        .change([Git(&["checkout", "-q", "-b", "another"]), Kill("Hang in an answer.", "text")])
+        .told(&["checked out branch another"]),
+        Row::new("hook", "what a hook says with each message is another")
+            .before([Write("config/antefix/settings.toml", HOOK), Write("said", "The build is green.")])
+            .change([Write("said", "The build is red.")])
+            .told(&["The build is red."]),
         Row::new("other-folder", "the session goes on in another folder")
-            .before([Write("elsewhere/notes.txt", "four\n")])
             .goes_on(&["--resume", "0", "--cwd", "{root}/elsewhere"])
-            .whatever_is_told(),
+            .told(&["/elsewhere, before ", "AGENTS.md do not hold any more"]),
     ]
 }
+
+/// A hook that says what stands in a file.
+const HOOK: &str = r#"[[hooks.UserPromptSubmit]]
+command = "cat {root}/said"
+"#;
 
 /// Why a pause costs what it costs.
 const FIVE_MINUTES: &str = "entries live five minutes from the request that wrote or last read them \

@@ -140,6 +140,9 @@ impl<'a> Scene<'a> {
         let mut command = self.place.command(std::env::current_exe()?);
         command.arg("run").arg(prompt).args(&self.arguments);
         command.args(more.iter().map(|argument| self.filled(argument)));
+        if !more.contains(&"--permission-mode") {
+            command.args(["--permission-mode", "full"]);
+        }
         command.env("ANTHROPIC_API_KEY", "conform").env("TZ", self.zone.name());
         Ok(command)
     }
@@ -184,4 +187,4 @@ fn surprise(prompt: &str, what: &str, output: &Output) -> Failure {
 }
 
 /// What every run is told, whoever answers.
-const ARGUMENTS: [&str; 4] = ["--permission-mode", "full", "--longest-retry-wait", "0"];
+const ARGUMENTS: [&str; 2] = ["--longest-retry-wait", "0"];
