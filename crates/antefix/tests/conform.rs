@@ -24,6 +24,7 @@ rows! {
     image "image",
     rewind "rewind",
     fork "fork",
+    upgrade "upgrade",
     refusal "refusal",
     cancelled "cancelled",
     killed_in_answer "killed-in-answer",

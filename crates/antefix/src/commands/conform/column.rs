@@ -91,6 +91,11 @@ impl Column {
         }
     }
 
+    /// Where requests go.
+    pub fn path(self) -> &'static str {
+        if self.is_messages() { "/v1/messages" } else { "/v1/chat/completions" }
+    }
+
     /// How a run is told of the provider at `url`.
     pub fn arguments(self, url: &str) -> Vec<String> {
         let (provider, address) = match self {

@@ -9,6 +9,8 @@ pub struct Row {
     pub about: &'static str,
     /// What is there before the session begins.
     pub before: Vec<Step>,
+    /// A session of an earlier build that stands in the place of the first task.
+    pub old_session: fn(Column) -> Option<OldSession>,
     /// What the first task's command line asks for; the column's model if nothing.
     pub task: &'static [&'static str],
     /// What happens behind the first task.
@@ -56,6 +58,15 @@ pub enum Step {
     Fail(&'static str),
 }
 
+/// A session as a build left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OldSession {
+    /// Its transcript.
+    pub transcript: &'static str,
+    /// The last request that was sent.
+    pub last_body: &'static str,
+}
+
 /// What the model is told of a change, and must not be told twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
@@ -85,6 +96,7 @@ impl Row {
             name,
             about,
             before: Vec::new(),
+            old_session: |_| None,
             task: &[],
             change: Vec::new(),
             goes_on: &["--continue"],
@@ -103,6 +115,11 @@ impl Row {
     pub fn before(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
         self.before.extend(steps);
         self
+    }
+
+    /// A session of an earlier build that stands in the place of the first task.
+    pub fn old_session(self, old_session: fn(Column) -> Option<OldSession>) -> Self {
+        Self { old_session, ..self }
     }
 
     /// What the first task's command line asks for, in the place of the column's model.

@@ -1,7 +1,7 @@
 //! The rows of the matrix.
 
 use super::column::Column;
-use super::row::{Row, Step};
+use super::row::{OldSession, Row, Step};
 use Step::{AnotherDay, Fail, Git, Interrupt, Kill, Minutes, Remove, Say, Write};
 
 /// All rows, in the order in which they are printed.
@@ -37,6 +37,15 @@ fn turns() -> Vec<Row> {
             .message(&["--rewind", "2"])
             .goes_back(),
         Row::new("fork", "the session goes on in a copy").message(&["--fork"]),
+        Row::new("upgrade", "a session of the first build goes on, with other tools and texts than today's")
+            .old_session(|column| match column {
+                Column::InBand => Some(FIRST_MESSAGES),
+                Column::Strict => Some(FIRST_CHAT),
+                Column::Without | Column::AppendOnly => None,
+            })
+            .only_in(|column| matches!(column, Column::InBand | Column::Strict))
+            .goes_on(&["--resume", "0", "--cwd", "{root}/project"])
+            .told(&["The date is 20", "branch main at "]),
         Row::new("refusal", "the model refuses to go on").change([Fail("Refuse this.")]).goes_back(),
         Row::new("cancelled", "the user stops an answer and says something else")
             .change([Interrupt("Hang in an answer.", "text")])
@@ -133,6 +142,18 @@ fn surroundings() -> Vec<Row> {
             .told(&["/elsewhere, before ", "AGENTS.md do not hold any more"]),
     ]
 }
+
+/// A session of the Messages API as the first build left it. It is never made anew.
+const FIRST_MESSAGES: OldSession = OldSession {
+    transcript: include_str!("../../../tests/upgrade/first-messages/transcript.jsonl"),
+    last_body: include_str!("../../../tests/upgrade/first-messages/last.body.json"),
+};
+
+/// A session of Chat Completions as the first build left it. It is never made anew.
+const FIRST_CHAT: OldSession = OldSession {
+    transcript: include_str!("../../../tests/upgrade/first-chat/transcript.jsonl"),
+    last_body: include_str!("../../../tests/upgrade/first-chat/last.body.json"),
+};
 
 /// A hook that says what stands in a file.
 const HOOK: &str = r#"[[hooks.UserPromptSubmit]]

@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::PoisonError;
 
+use antefix_http::client::{Client, ClientOptions, Outgoing, Secret};
 use antefix_http::server::{Clock, ServerOptions, SimServer};
 use antefix_sim::{Billed, Script, Simulator};
+use antefix_wire::json::{Body, Node};
+use bytes::Bytes;
 use tokio::runtime::Handle;
 
 use super::column::Column;
 use super::place::Place;
-use super::row::{AGAIN, Row, Step, TASK};
+use super::row::{AGAIN, OldSession, Row, Step, TASK};
 use super::zone::Zone;
 use crate::failure::Failure;
 
@@ -66,8 +69,10 @@ impl<'a> Scene<'a> {
     /// If a step fails, or a run ends as it should not.
     pub fn play(mut self, row: &Row) -> Result<(Played, Vec<Billed>), Failure> {
         self.steps(&row.before)?;
-        let task = if row.task.is_empty() { self.column.task() } else { row.task };
-        self.says(TASK, task)?;
+        match (row.old_session)(self.column) {
+            Some(old) => self.restores(old)?,
+            None => self.says(TASK, if row.task.is_empty() { self.column.task() } else { row.task })?,
+        }
         let task = self.requests()?;
         self.steps(&row.change)?;
         let changed = self.requests()?;
@@ -116,6 +121,28 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Puts a session of an earlier build in its place, and its last request in the provider's cache.
+    fn restores(&self, old: OldSession) -> Result<(), Failure> {
+        let header =
+            Body::parse(old.transcript.lines().next().unwrap_or_default()).map_err(Failure::failed)?;
+        let name = header.root().get("session").and_then(Node::str).unwrap_or_default();
+        let path = format!("state/antefix/sessions/{name}/transcript.jsonl");
+        self.place.write(&path, old.transcript.as_bytes())?;
+        let client = Client::new(ClientOptions::new(self.server.base_url()))?;
+        let outgoing = Outgoing::post(self.column.path(), vec![Bytes::from_static(old.last_body.as_bytes())])
+            .header("content-type", "application/json")
+            .header("anthropic-version", "2023-06-01")
+            .secret("x-api-key", Secret::new(KEY));
+        let answer = self.runtime.block_on(async {
+            let mut answer = client.send(outgoing).await?;
+            answer.read_up_to(LONGEST_ANSWER).await.map(|_| answer.status)
+        })?;
+        if answer == 200 {
+            return Ok(());
+        }
+        Err(Failure::failed(format!("the last request of the old session was answered with {answer}")))
+    }
+
     /// The user says something to a new process, which ends well.
     fn says(&self, prompt: &str, more: &[&str]) -> Result<(), Failure> {
         ended(prompt, Some(0), &self.run(prompt, more)?.output()?)
@@ -143,7 +170,7 @@ impl<'a> Scene<'a> {
         if !more.contains(&"--permission-mode") {
             command.args(["--permission-mode", "full"]);
         }
-        command.env("ANTHROPIC_API_KEY", "conform").env("TZ", self.zone.name());
+        command.env("ANTHROPIC_API_KEY", KEY).env("TZ", self.zone.name());
         Ok(command)
     }
 
@@ -185,6 +212,12 @@ fn surprise(prompt: &str, what: &str, output: &Output) -> Failure {
     let last: Vec<&str> = last.into_iter().rev().collect();
     Failure::failed(format!("the run for `{prompt}` {what}: {}", last.join(" / ")))
 }
+
+/// The key of all runs: who shares a key shares a cache.
+const KEY: &str = "conform";
+
+/// Bytes of an answer that are read.
+const LONGEST_ANSWER: usize = 1 << 20;
 
 /// What every run is told, whoever answers.
 const ARGUMENTS: [&str; 2] = ["--longest-retry-wait", "0"];
