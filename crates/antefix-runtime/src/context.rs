@@ -8,6 +8,7 @@
 
 mod budget;
 mod date;
+mod diagnostics;
 mod environment;
 mod git;
 mod instructions;
@@ -19,6 +20,7 @@ mod watcher;
 
 pub use budget::Budget;
 pub use date::Date;
+pub use diagnostics::Diagnostics;
 pub use environment::Environment;
 pub use git::{Git, GitStatus};
 pub use instructions::Instructions;
@@ -151,6 +153,8 @@ pub struct Surroundings {
     pub files: Arc<FileTable>,
     /// What the session has used.
     pub spent: Spend,
+    /// Calls have just returned; in front of a prompt and for the head they have not.
+    pub is_behind_calls: bool,
 }
 
 /// The kinds, in the order in which they are told.

@@ -178,7 +178,7 @@ pub struct RunArgs {
     /// Let this folder's own settings hold in full, for this run
     #[arg(long)]
     pub trust: bool,
-    /// Tell the model nothing of this kind of thing around it (docs/reminders.md); may be given more than once
+    /// Tell the model nothing of this kind of thing around it (docs/context.md); may be given more than once
     #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(KINDS))]
     pub no_reminder: Vec<String>,
     /// Send a request even if it changes what was sent before

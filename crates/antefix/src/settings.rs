@@ -11,6 +11,7 @@ pub mod trust;
 mod watch;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use antefix_models::Preset;
 use antefix_runtime::context::Reminders;
@@ -23,7 +24,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use bounds::Bounds;
 use file::File;
-use reminders::{MEMORY, REMINDERS};
+use reminders::{DIAGNOSTICS, DIAGNOSTICS_TIMEOUT, MEMORY, REMINDERS};
 use trust::{Trust, digest};
 pub use watch::Watch;
 
@@ -157,6 +158,12 @@ impl Settings {
     /// The file of notes that the user keeps for all sessions, if one is named.
     pub fn memory(&self) -> Option<PathBuf> {
         bounds::folder(self.value(MEMORY)?, self.home.as_deref()).ok()
+    }
+
+    /// The command that says what is wrong behind edits, and how long it may run, if one is named.
+    pub fn diagnostics(&self) -> Option<(String, Duration)> {
+        let seconds = self.value(DIAGNOSTICS_TIMEOUT).and_then(|text| text.parse().ok());
+        Some((self.value(DIAGNOSTICS)?.to_owned(), Duration::from_secs(seconds.unwrap_or(60))))
     }
 
     /// Hosts that may be fetched from although they are private, of all layers.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use antefix_runtime::clock;
 use antefix_runtime::context::{
-    Budget, Date, Environment as Place, Git, GitStatus, Instructions, Memory, Permissions, Surroundings,
-    Watcher,
+    Budget, Date, Diagnostics, Environment as Place, Git, GitStatus, Instructions, Memory, Permissions,
+    Surroundings, Watcher,
 };
 use antefix_session::guard::Limits;
 use antefix_session::spend::Spend;
@@ -24,6 +24,7 @@ pub fn surroundings(context: &Context, holding: &Settings) -> Surroundings {
         is_trusted: holding.trust.is_given(),
         files: Arc::clone(&context.files),
         spent: Spend::default(),
+        is_behind_calls: false,
     }
 }
 
@@ -40,6 +41,9 @@ pub fn watcher(environment: &Environment, holding: &Settings, context: &Context,
     }
     watcher.add(Permissions::new(holding.mode.0));
     watcher.add(Budget::new(limits));
+    if let Some((command, timeout)) = holding.diagnostics() {
+        watcher.add(Diagnostics::new(command, timeout, context.clone()));
+    }
     watcher
 }
 

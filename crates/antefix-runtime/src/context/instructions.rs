@@ -164,6 +164,13 @@ impl Look<'_> {
     }
 }
 
+/// Whether a file is one of instructions by its name.
+pub(super) fn is_instructions(path: &Path) -> bool {
+    let is_named = |name: &str| path.ends_with(name);
+    NAMES.into_iter().chain([LOCAL]).any(is_named)
+        || path.components().any(|part| part.as_os_str() == ".claude")
+}
+
 /// Names of instruction files; the first that is there in a folder counts.
 const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
 

@@ -48,7 +48,8 @@ impl<S: TranscriptStore> Agent<S> {
         match event {
             Event::Response { .. } => watcher.first_look(around).await,
             _ if is_last && !stop.is_cancelled() => {
-                watcher.after_calls(self.session.conversation(), around).await
+                let around = Surroundings { is_behind_calls: true, ..around.clone() };
+                watcher.after_calls(self.session.conversation(), &around).await
             }
             _ => Vec::new(),
         }

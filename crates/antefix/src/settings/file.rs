@@ -6,7 +6,7 @@ use antefix_runtime::context::Reminders;
 use antefix_tools::hooks::Hook;
 use antefix_tools::permission::Source;
 
-use super::reminders::{MEMORY, REMINDERS, Wanted};
+use super::reminders::{DIAGNOSTICS, DIAGNOSTICS_TIMEOUT, MEMORY, REMINDERS, Wanted};
 use super::{ALLOW, DENY, KEEP_WARM, MODE, PRIVATE_HOSTS, bounds, hooks};
 use crate::failure::Failure;
 
@@ -40,6 +40,7 @@ impl File {
             match name.as_str() {
                 "model" => file.set("model", value)?,
                 "base_url" => file.set("base_url", value)?,
+                "diagnostics" => file.diagnostics(value)?,
                 "key_helper" => file.set("key_helper", value)?,
                 "memory" => file.memory(value)?,
                 "hooks" => {
@@ -133,6 +134,24 @@ impl File {
             presets.push(preset.map_err(|error| wrong(format!("`provider.{name}`: {error}")))?);
         }
         self.presets = presets;
+        Ok(())
+    }
+
+    fn diagnostics(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let table = value.as_table().ok_or_else(|| self.wrong("`diagnostics` is no table"))?;
+        for (name, value) in table {
+            match name.as_str() {
+                "command" => self.set(DIAGNOSTICS, value)?,
+                "timeout_s" => {
+                    let seconds = value.as_integer().filter(|seconds| (1..=600).contains(seconds));
+                    let seconds = seconds.ok_or_else(|| {
+                        self.wrong(&format!("`{DIAGNOSTICS_TIMEOUT}` is no number of seconds from 1 to 600"))
+                    })?;
+                    self.values.push((DIAGNOSTICS_TIMEOUT, seconds.to_string()));
+                }
+                _ => return Err(self.wrong(&format!("`diagnostics.{name}` is no setting"))),
+            }
+        }
         Ok(())
     }
 

@@ -45,3 +45,5 @@ impl Wanted {
 
 pub(super) const REMINDERS: &str = "reminders";
 pub(super) const MEMORY: &str = "memory.file";
+pub(super) const DIAGNOSTICS: &str = "diagnostics.command";
+pub(super) const DIAGNOSTICS_TIMEOUT: &str = "diagnostics.timeout_s";

@@ -89,6 +89,19 @@ fn what_project_files_may_set() {
         ("hooks", "[[hooks.Stop]]\ncommand = \"a\"", "ask", "ask; Stop a"),
         ("keeping warm", "keep_warm = 30", "ask", "ask; keep_warm=30"),
         ("the key helper", "key_helper = \"x\"", "ask", "ask; key_helper=x"),
+        (
+            "reminders",
+            "[reminders]\ngit = false\ndate = 9",
+            "ask",
+            "ask; reminders=git = false; reminders=date = 9",
+        ),
+        ("notes", "[memory]\nfile = \"~/notes.md\"", "ask", "ask; memory.file=~/notes.md"),
+        (
+            "diagnostics",
+            "[diagnostics]\ncommand = \"make\"\ntimeout_s = 9",
+            "ask",
+            "ask; diagnostics.command=make; diagnostics.timeout_s=9",
+        ),
     ] {
         for name in ["settings.toml", "settings.local.toml"] {
             let place = Place::new("", "");
@@ -116,9 +129,30 @@ fn settings_that_are_not_understood_are_errors() {
         "model = 1",
         "x",
         "permissions = 1",
+        "reminders = false",
+        "[reminders]\ngti = false",
+        "[reminders]\ngit = 0",
+        "[reminders]\ngit = \"off\"",
+        "[memory]\nfile = \"notes.md\"",
+        "[memory]\nfiles = []",
+        "[diagnostics]\ntimeout_s = 0",
     ] {
         let place = Place::new(text, "");
         assert!(Settings::read(&place.folder(), &place.environment(), &Flags::default()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn the_last_word_on_a_kind_of_reminder_holds() {
+    let place =
+        Place::new("[reminders]\ngit = true\ndate = false", "[reminders]\ngit = false\nfiles = false");
+    for (trust, flag, expect) in
+        [(false, None, "git, files"), (true, None, "date, files"), (true, Some("git"), "date, git, files")]
+    {
+        let no_reminder = flag.into_iter().map(str::to_owned).collect();
+        let settings = place.read(&Flags { trust, no_reminder, ..Flags::default() });
+        let off = antefix_runtime::context::KINDS.into_iter().filter(|kind| !settings.reminders.is_on(kind));
+        assert_eq!(off.collect::<Vec<_>>().join(", "), expect, "{trust} {flag:?}");
     }
 }
 

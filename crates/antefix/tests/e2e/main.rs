@@ -10,6 +10,7 @@ mod bill;
 mod bodies;
 mod case;
 mod compatible;
+mod context;
 mod ended;
 mod explain;
 mod forecast;

@@ -10,9 +10,11 @@ use tokio::process::Command;
 
 use super::plain::is_plain;
 use super::{Repository, file_up_to};
+use crate::context::instructions::is_instructions;
 use crate::context::{Moment, Sighting, Source, Surroundings, Unavailable, object_of, text_of};
 
-/// What `git status` lists. The model is told of files it has not seen; those it has are watched one by one.
+/// What `git status` lists. The model is told of files it has not seen; those it has, and instructions, are told of
+/// by their contents.
 ///
 /// In a folder that is not trusted `git` is only run where the repository's configuration can name no program.
 #[derive(Debug, Default)]
@@ -72,7 +74,9 @@ impl Source for GitStatus {
         let entries = entries(&self.list(&repository)?);
         let root = repository.root.canonicalize().unwrap_or(repository.root);
         let seen: BTreeSet<_> = around.files.facts().into_iter().map(|fact| fact.path).collect();
-        let is_unseen = |(_, path): &&(char, String)| !seen.contains(&root.join(Path::new(path)));
+        let is_unseen = |(_, path): &&(char, String)| {
+            !seen.contains(&root.join(Path::new(path))) && !is_instructions(Path::new(path))
+        };
         let unseen: Vec<String> = entries.iter().filter(is_unseen).map(line).collect();
         self.is_silent = false;
         Ok(vec![Sighting::new(KEY, state(&entries)).with_detail(unseen.join("\n"))])
@@ -274,6 +278,7 @@ mod tests {
         let told = |known: &[u8], now: &Sighting| source.drift(known, now).unwrap();
         assert_eq!(told(b"null", &clean), "");
         std::fs::write(root.join("a.txt"), "two\n").unwrap();
+        std::fs::write(root.join("AGENTS.md"), "").unwrap();
         std::fs::write(root.join("new\nfile"), "").unwrap();
         std::fs::remove_file(root.join("c d.txt")).unwrap();
         std::fs::create_dir(root.join("folder")).unwrap();

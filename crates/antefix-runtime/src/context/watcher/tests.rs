@@ -23,6 +23,7 @@ pub(in crate::context) fn around(folder: &str, now: Millis) -> Surroundings {
         is_trusted: false,
         files: Arc::default(),
         spent: Spend::default(),
+        is_behind_calls: false,
     }
 }
 
