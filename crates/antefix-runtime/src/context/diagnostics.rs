@@ -18,8 +18,9 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// With the command, how long it may run, and what commands run with.
     pub fn new(command: String, timeout: Duration, context: Context) -> Self {
+        let mut context = context.for_call("diagnostics");
         // What the model's next command starts with is not touched.
-        let context = Context { carries_over: false, ..context.for_call("diagnostics") };
+        context.carries_over = false;
         Self { command, timeout, context, checked: None }
     }
 

@@ -45,7 +45,7 @@ impl Row {
         let number = case.sent().len();
         (self.change)(case);
         let again = |prompt: &str| {
-            let run = run(prompt).arg("--continue").env("TZ", self.zone);
+            let run = run(prompt).args(["--resume", &case.session()]).env("TZ", self.zone);
             self.arguments.iter().fold(run, |run, argument| run.arg(argument))
         };
         for prompt in ["And now?", "And now, once more?"] {
@@ -71,10 +71,10 @@ impl Row {
 fn rows() -> Vec<Row> {
     vec![
         Row::new("nothing", |_| {}, ""),
-        Row::new("a file is touched", |case| drop(case.write("AGENTS.md", &INSTRUCTIONS.join("\n"))), ""),
+        Row::new("a file is touched", |case| write(case, "AGENTS.md", &INSTRUCTIONS.join("\n")), ""),
         Row::new(
             "instructions are edited",
-            |case| drop(case.write("AGENTS.md", &INSTRUCTIONS.join("\n").replace("seven", "7"))),
+            |case| write(case, "AGENTS.md", &INSTRUCTIONS.join("\n").replace("seven", "7")),
             "[1 line is gone from here]\\n+Rule 7.\\n",
         ),
         Row::new(
@@ -96,7 +96,7 @@ fn rows() -> Vec<Row> {
             before: &[("AGENTS.md", "Keep to @style.md"), ("style.md", "Short lines.")],
             ..Row::new(
                 "what instructions import is edited",
-                |case| drop(case.write("style.md", "Long lines.")),
+                |case| write(case, "style.md", "Long lines."),
                 "style.md were edited. In place of what they said, this holds:\\nLong lines.",
             )
         },
@@ -120,7 +120,7 @@ fn rows() -> Vec<Row> {
         ),
         Row::new(
             "a new file",
-            |case| drop(case.write("b.txt", "two\n")),
+            |case| write(case, "b.txt", "two\n"),
             "`git status` lists 1 file or folder that you have not seen and that was not listed before:\\n? b.txt",
         ),
         Row::new(
@@ -202,7 +202,7 @@ fn kinds_are_switched_off_by_name() {
     // Switched on again, what differs is told.
     case.goes_on();
     assert_eq!(count(&case.sent()[1].bytes, "A rule of the project."), 1);
-    run(&case, "Task").args(["--no-reminder", "gti"]).ends().code(2).stderr("'git'");
+    run(&case, "Task").args(["--no-reminder", "gti"]).ends().code(2).stderr("invalid value 'gti'");
     write(&case, ".antefix/settings.toml", "[reminders]\ngti = false\n");
     run(&case, "Task")
         .ends()
