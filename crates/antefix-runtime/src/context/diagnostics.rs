@@ -148,7 +148,7 @@ mod tests {
         let says = |text: &str| std::fs::write(folder.path().join("said"), text).unwrap();
         let runs = || std::fs::read_to_string(folder.path().join("log")).unwrap_or_default().lines().count();
         let mut known = b"null".to_vec();
-        let ten: String = (1..=10).map(|line| format!("error in line {line}\n")).collect();
+        let ten = (1..=10).map(|line| format!("error in line {line}\n")).collect::<Vec<_>>().concat();
         let less = ten.replace("error in line 5\n", "");
         for (edits, text, runs_then, expect) in [
             (&[][..], "", 0, None),
