@@ -93,7 +93,7 @@ fn what_project_files_may_set() {
             "reminders",
             "[reminders]\ngit = false\ndate = 9",
             "ask",
-            "ask; reminders=git = false; reminders=date = 9",
+            "ask; reminders=date = 9; reminders=git = false",
         ),
         ("notes", "[memory]\nfile = \"~/notes.md\"", "ask", "ask; memory.file=~/notes.md"),
         (
