@@ -193,6 +193,9 @@ impl<S: TranscriptStore> Agent<S> {
         if std::mem::take(&mut self.stale) {
             recall(self.session.conversation(), &mut self.context);
         }
+        if let Some(gate) = &self.gate {
+            gate.begin_turn();
+        }
         let mut commands = self.session.step(Event::Settle, clock::now())?;
         // What is known now is what the next request goes on from.
         let mut context = self.drift(show).await;

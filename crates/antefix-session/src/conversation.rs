@@ -14,7 +14,7 @@ pub use compose::{ComposedBody, Work};
 pub use context::Reminder;
 pub(crate) use epoch::COMPACTION;
 pub use lane::Lane;
-pub use message::{Call, Message};
+pub use message::{Call, Message, TOOL_CALL};
 pub use tail::Tail;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,8 +26,9 @@ use antefix_prefix::{
 use bytes::Bytes;
 
 use crate::dialect::Dialect;
+use crate::guard::MOST_REFUSED;
 use crate::record::{
-    AttemptId, AttemptRecord, Header, Millis, OutcomeRecord, PermissionRecord, Planned, RecordId,
+    ASKED_BY, AttemptId, AttemptRecord, Header, Millis, OutcomeRecord, PermissionRecord, Planned, RecordId,
     ResultRecord,
 };
 use compose::Composer;
@@ -269,6 +270,22 @@ impl Conversation {
     pub fn effective_input<'a>(&'a self, call: &'a Call) -> &'a Bytes {
         let mut decided = self.permissions.iter().rev().filter(|decided| decided.call == call.id);
         decided.find_map(|decided| decided.effective_input.as_ref()).unwrap_or(&call.input)
+    }
+
+    /// How many calls of this turn, up to the last one that returned, were all refused by one rule for one tool. Those
+    /// that somebody was, or would have been, asked about do not count: the next one may be allowed.
+    pub fn refused_in_a_row(&self) -> u64 {
+        let in_turn = self.path().rev().take_while(|message| message.turn() == self.turn());
+        let Some(begin) = in_turn.last().map(Message::record) else { return 0 };
+        let refusal = |result: &ResultRecord| {
+            let decided = self.permissions.iter().rev().find(|permission| permission.call == result.call)?;
+            let is_refused = !decided.allowed && !decided.source.starts_with(ASKED_BY);
+            is_refused.then(|| (decided.tool.clone(), decided.rule.clone()))
+        };
+        let mut refusals = self.results.range(begin..).rev().map(|(_, result)| refusal(result));
+        let Some(Some(last)) = refusals.next() else { return 0 };
+        let like = refusals.take_while(|refusal| refusal.as_ref() == Some(&last));
+        1 + like.take(MOST_REFUSED as usize - 1).count() as u64
     }
 
     /// The results recorded so far.

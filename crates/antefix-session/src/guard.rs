@@ -1,6 +1,6 @@
 //! Guards: one ordered pipeline that a turn and each of its requests pass.
 //!
-//! The order is fixed: input guard, then for each request token budget, money budget, maximum of steps. Caches
+//! The order is fixed: input guard, then for each request token budget, money budget, maximum of steps, refused calls. Caches
 //! take their places in it later (semantic and embedding in front, tool results inside the loop).
 
 use antefix_models::{Money, Tokens};
@@ -15,6 +15,8 @@ pub struct View {
     pub tokens: Tokens,
     /// Cost of the session so far; `None` if any of it is unpriced.
     pub cost: Option<Money>,
+    /// Calls of this turn, up to the last one, that were all refused by one rule for one tool.
+    pub refused: u64,
 }
 
 /// What a guard decides.
@@ -64,6 +66,7 @@ impl Pipeline {
             Box::new(TokenBudget(limits.max_tokens)),
             Box::new(MoneyBudget(limits.max_cost)),
             Box::new(MaxSteps(limits.max_steps)),
+            Box::new(Refusals),
         ])
     }
 
@@ -164,5 +167,23 @@ impl Guard for MaxSteps {
             }
             _ => Verdict::Go,
         }
+    }
+}
+
+/// Calls of a tool that one rule may refuse one after the other: a model that goes on calling what it may not call is stopped.
+pub const MOST_REFUSED: u64 = 8;
+
+struct Refusals;
+
+impl Guard for Refusals {
+    fn name(&self) -> &'static str {
+        "refusals"
+    }
+
+    fn before_request(&self, view: &View) -> Verdict {
+        if view.refused < MOST_REFUSED {
+            return Verdict::Go;
+        }
+        Verdict::Stop(format!("the last {} calls of this turn were all refused by one rule", view.refused))
     }
 }

@@ -364,7 +364,8 @@ impl Session {
     fn view(&self) -> View {
         let counts = &self.spent.counts;
         let cost: Option<Money> = self.spent.known_cost();
-        View { steps: self.conversation.steps(), tokens: counts.prompt() + counts.output, cost }
+        let refused = self.conversation.refused_in_a_row();
+        View { steps: self.conversation.steps(), tokens: counts.prompt() + counts.output, cost, refused }
     }
 
     fn record(&mut self, step: &mut Step, record: Record, now: Millis) -> Result<(), SessionError> {

@@ -243,6 +243,9 @@ pub struct PermissionRecord {
     pub effective_input: Option<Bytes>,
 }
 
+/// What [`PermissionRecord::source`] begins with where a rule or a mode wanted a question, whoever answered it.
+pub const ASKED_BY: &str = "asked by ";
+
 /// Why a request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {

@@ -1,10 +1,12 @@
 //! The check in front of each call: what the policy decides, and whom it asks.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use antefix_session::conversation::{Call, Conversation};
-use antefix_session::record::PermissionRecord;
+use antefix_session::guard::MOST_REFUSED;
+use antefix_session::record::{ASKED_BY, PermissionRecord};
 use antefix_tools::hooks::{Permission, Said};
 use antefix_tools::permission::{Decision, Policy, RuleError, Source, Verdict};
 use antefix_tools::{Access, Context, Executor, Output};
@@ -86,6 +88,8 @@ pub(super) struct Gate {
     questions: AtomicU64,
     /// The mode that last allowed a call by itself, and where it comes from: it goes on record once.
     on_record: Mutex<Option<(String, Source)>>,
+    /// How often the same was refused in this turn: each tool that a rule denies, and each call that is asked about.
+    refused: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Gate {
@@ -94,6 +98,35 @@ impl Gate {
             policies: Mutex::new(Box::new(policies)),
             questions: AtomicU64::new(0),
             on_record: Mutex::default(),
+            refused: Mutex::default(),
+        }
+    }
+
+    /// A turn begins: what was refused before does not count.
+    pub(super) fn begin_turn(&self) {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// What the model is told with a refusal: the more there were of the same in this turn, the plainer.
+    fn refusal(&self, call: &Call, verdict: &Verdict) -> String {
+        let tool = &call.name;
+        let (what, same) = match verdict {
+            Verdict::Deny { .. } => (tool.clone(), format!("`{tool}`")),
+            _ => (
+                format!("{tool} {}", String::from_utf8_lossy(&call.input)),
+                format!("This very call of `{tool}`"),
+            ),
+        };
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = refused.entry(what).or_default();
+        *count += 1;
+        match *count {
+            1 => REFUSED.to_owned(),
+            2 => format!("{same} was refused twice in this turn. {REFUSED}"),
+            count => format!(
+                "{same} was refused {count} times in this turn, and will be refused again: do not repeat it. After \
+                 {MOST_REFUSED} calls in a row that one rule refuses, the turn ends."
+            ),
         }
     }
 
@@ -140,12 +173,18 @@ impl Gate {
             }
             Verdict::Deny { reason } => {
                 tell(false, Some(format!("refused: {reason} ({})", decision.source)), None);
-                Err(Output::error(format!("not allowed: {reason}. {REFUSED}")))
+                Err(Output::error(format!(
+                    "not allowed: {reason}. {}",
+                    self.refusal(call, &decision.verdict)
+                )))
             }
             Verdict::Ask { question } => match self.ask(context, one, question, &decision, outbox).await {
                 Some(Choice::No) => {
                     tell(false, Some("refused by you".to_owned()), Some(Choice::No));
-                    Err(Output::error(format!("the user did not allow this call. {REFUSED}")))
+                    Err(Output::error(format!(
+                        "the user did not allow this call. {}",
+                        self.refusal(call, &decision.verdict)
+                    )))
                 }
                 Some(choice) => {
                     if choice == Choice::Always {
@@ -161,8 +200,9 @@ impl Gate {
                     let how = how_to_allow(&decision);
                     let text = format!("refused, since nobody can be asked: {question}; {how}");
                     tell(false, Some(text), None);
+                    let refusal = self.refusal(call, &decision.verdict);
                     Err(Output::error(format!(
-                        "not allowed, and nobody can be asked: {question}. {REFUSED} The user could allow it: {how}."
+                        "not allowed, and nobody can be asked: {question}. {refusal} The user could allow it: {how}."
                     )))
                 }
             },
@@ -209,7 +249,7 @@ fn remember(policy: &Policy, decision: &Decision) {
 }
 
 fn record(one: &Reviewed, decision: &Decision, allowed: bool, answer: Option<Choice>) -> PermissionRecord {
-    let asked = || format!("asked by {} ({})", decision.rule, decision.source);
+    let asked = || format!("{ASKED_BY}{} ({})", decision.rule, decision.source);
     let is_asked = matches!(decision.verdict, Verdict::Ask { .. });
     let (rule, source) = match answer {
         Some(_) => ("your answer".to_owned(), asked()),
