@@ -29,7 +29,7 @@ pub use config::{Http, Secret, ServerConfig, Stdio, Transport};
 pub use error::McpError;
 pub use hub::{Call, Catalogue, Hub, Options, ServerView, State, Wait};
 pub use local::LocalServer;
-pub use name::wire_name;
+pub use name::{server_part, wire_name};
 pub use question::{Elicitation, Questions, Reply};
 pub use tool::ToolInfo;
 

@@ -26,7 +26,15 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("antefix-mcp", &["antefix-wire", "antefix-http"]),
     (
         "antefix-runtime",
-        &["antefix-wire", "antefix-models", "antefix-session", "antefix-http", "antefix-tools"],
+        // A session's tools are also those of MCP servers.
+        &[
+            "antefix-wire",
+            "antefix-models",
+            "antefix-session",
+            "antefix-http",
+            "antefix-tools",
+            "antefix-mcp",
+        ],
     ),
     (
         "antefix",
