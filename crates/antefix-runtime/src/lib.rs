@@ -3,6 +3,7 @@
 //! [`driver::Agent`] does what the pure state machine of `antefix-session` asks: it appends to a [`store`], sends
 //! through a [`provider`], runs tools and waits. [`head`] renders what stands in front of the messages, once.
 
+pub mod catalogue;
 pub mod clock;
 pub mod context;
 pub mod driver;

@@ -7,7 +7,7 @@ use antefix_wire::json::Body;
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
-use crate::{Access, Content, Context, Output, ProgressKind, Registry};
+use crate::{Access, Content, Context, Failure, Listing, Output, ProgressKind, Registry};
 
 /// A call of a batch.
 #[derive(Clone, Debug)]
@@ -54,6 +54,19 @@ impl Executor {
     /// The tools.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// Has a call's tool look at its input, before anybody decides about the call.
+    ///
+    /// # Errors
+    /// Why the call cannot be run.
+    pub fn prepare(&self, call: Call) -> Result<Call, Failure> {
+        let tool = self.registry.get(&call.name).ok_or_else(|| self.unknown(&call.name))?;
+        let Call { id, name, input, admitted } = call;
+        let prepare = std::panic::AssertUnwindSafe(|| tool.prepare(input));
+        let prepared = std::panic::catch_unwind(prepare);
+        let input = prepared.unwrap_or_else(|_| Err(Failure::new("the tool broke down")))?;
+        Ok(Call { id, name, input, admitted })
     }
 
     /// Runs a batch and gives the results in call order, whatever the order they were ready in. An unknown
@@ -116,7 +129,7 @@ impl Executor {
         let tool = self.registry.get(&call.name);
         let access = |tool: &Arc<dyn crate::Tool>| tool.access(context, &call.input);
         // A tool that panics here will say so when it is called.
-        let guarded = std::panic::AssertUnwindSafe(|| tool.map_or(Access::Nothing, access));
+        let guarded = std::panic::AssertUnwindSafe(|| tool.as_ref().map_or(Access::Nothing, access));
         std::panic::catch_unwind(guarded).unwrap_or(Access::Exclusive)
     }
 
@@ -132,7 +145,7 @@ impl Executor {
             while done.changed().await.is_ok() {}
         }
         let Some(tool) = self.registry.get(&call.name) else {
-            return self.unknown(&call.name);
+            return Output::error(self.unknown(&call.name).0);
         };
         if context.cancellation.is_cancelled() {
             return Output::error("cancelled before it started");
@@ -143,9 +156,10 @@ impl Executor {
         output
     }
 
-    fn unknown(&self, name: &str) -> Output {
-        let names: Vec<_> = self.registry.names().collect();
-        Output::error(format!("there is no tool `{name}`; the tools are: {}", names.join(", ")))
+    fn unknown(&self, name: &str) -> Failure {
+        let listed = self.registry.listed().filter(|(_, listing)| *listing == Listing::Open);
+        let names: Vec<_> = listed.map(|(definition, _)| definition.name()).collect();
+        Failure::new(format!("there is no tool `{name}`; the tools are: {}", names.join(", ")))
     }
 }
 

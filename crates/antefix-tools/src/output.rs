@@ -42,11 +42,11 @@ impl Output {
         self
     }
 
-    /// The texts of the content, joined by line ends; images and documents are left out.
+    /// The texts of the content, joined by line ends; all else is left out.
     pub fn as_text(&self) -> String {
         let texts = self.content.iter().filter_map(|content| match content {
             Content::Text(text) => Some(text.as_str()),
-            Content::Image { .. } | Content::Document { .. } => None,
+            Content::Image { .. } | Content::Document { .. } | Content::ToolReference { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }
@@ -76,6 +76,11 @@ pub enum Content {
         media_type: String,
         /// The file in standard base64 with padding.
         base64: String,
+    },
+    /// A deferred tool of the request, whose definition is shown here; it can be called from now on.
+    ToolReference {
+        /// The tool's name.
+        name: String,
     },
 }
 

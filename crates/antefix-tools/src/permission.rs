@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use antefix_wire::json::Body;
 
+use crate::registry::speaks_of;
 use crate::{Access, Shell, paths, web_fetch};
 use judge::ShellCall;
 use rule::{PROTECTED, Pattern, written};
@@ -173,6 +174,19 @@ impl Policy {
         Ok(())
     }
 
+    /// The deny rule that refuses every call of a tool, if there is one.
+    pub fn denies_all_of(&self, tool: &str) -> Option<&Rule> {
+        let class = match tool {
+            "grep" | "glob" => "read",
+            "write" | "multi_edit" => "edit",
+            tool => tool,
+        };
+        let is_meant = |rule: &&Rule| {
+            matches!(rule.pattern, Pattern::All) && (speaks_of(&rule.tool, tool) || rule.tool == class)
+        };
+        self.rules_of(Effect::Deny).find(is_meant)
+    }
+
     /// Decides about a call of a tool: what it may touch, and its input.
     pub fn decide(&self, tool: &str, access: &Access, input: &Body) -> Decision {
         let text =
@@ -207,7 +221,7 @@ impl Policy {
             Access::Reads(_) => "read",
             _ => tool,
         };
-        matches!(rule.pattern, Pattern::All) && (rule.tool == tool || rule.tool == class)
+        matches!(rule.pattern, Pattern::All) && (speaks_of(&rule.tool, tool) || rule.tool == class)
     }
 
     fn decide_path(&self, tool: &str, write: bool, path: &Path, given: Option<&str>) -> Decision {
@@ -306,7 +320,7 @@ impl Policy {
     }
 
     fn decide_other(&self, tool: &str) -> Decision {
-        let names = |rule: &&Rule| rule.tool == tool && matches!(rule.pattern, Pattern::All);
+        let names = |rule: &&Rule| speaks_of(&rule.tool, tool) && matches!(rule.pattern, Pattern::All);
         if let Some(rule) = self.rules_of(Effect::Allow).find(names) {
             return Decision::allow(rule);
         }

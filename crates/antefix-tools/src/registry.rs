@@ -7,14 +7,15 @@ use crate::{Definition, Tool};
 /// The tools of a session, in the order they were registered.
 #[derive(Clone)]
 pub struct Registry {
-    tools: Vec<Arc<dyn Tool>>,
+    tools: Vec<Listed>,
     contract: u64,
+    arrivals: Option<Arc<dyn Arrivals>>,
 }
 
 impl Registry {
     /// Makes a registry without tools.
     pub fn new() -> Self {
-        Self { tools: Vec::new(), contract: CONTRACT }
+        Self { tools: Vec::new(), contract: CONTRACT, arrivals: None }
     }
 
     /// Makes a registry of the built-in tools of the newest contract.
@@ -40,7 +41,8 @@ impl Registry {
         let mut registry = Self::builtin();
         match contract {
             1 => registry.select(Some(&CONTRACT_1.map(str::to_owned)), &[]),
-            CONTRACT => {}
+            // What has come with 3 is made outside of this crate.
+            2 | CONTRACT => {}
             _ => return None,
         }
         registry.contract = contract;
@@ -54,35 +56,61 @@ impl Registry {
 
     /// Adds a tool at the end; the first of a name wins.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Registered {
-        if self.get(tool.definition().name()).is_some() {
+        self.register_as(tool, Listing::Open)
+    }
+
+    /// Adds a tool at the end that is listed in a certain way; the first of a name wins.
+    pub fn register_as(&mut self, tool: Arc<dyn Tool>, listing: Listing) -> Registered {
+        if self.own(tool.definition().name()).is_some() {
             return Registered::Shadowed;
         }
-        self.tools.push(tool);
+        self.tools.push(Listed { tool, listing });
         Registered::Added
     }
 
+    /// Sets who knows the tools that come while the session runs.
+    pub fn with_arrivals(mut self, arrivals: Arc<dyn Arrivals>) -> Self {
+        self.arrivals = Some(arrivals);
+        self
+    }
+
+    /// Sets how the tools are listed that `is_meant` holds for.
+    pub fn list(&mut self, listing: Listing, is_meant: impl Fn(&str) -> bool) {
+        for listed in self.tools.iter_mut().filter(|listed| is_meant(listed.tool.definition().name())) {
+            listed.listing = listing;
+        }
+    }
+
     /// Removes, at the start of a session, the tools that are not in `allow` (`None`: all are) or are in
-    /// `deny`. The order stays that of registration; the order of the lists means nothing.
+    /// `deny`. The order stays that of registration; the order of the lists means nothing. `mcp__server` stands for all
+    /// tools of that server.
     pub fn select(&mut self, allow: Option<&[String]>, deny: &[String]) {
-        self.tools.retain(|tool| {
-            let listed = |names: &[String]| names.iter().any(|name| name == tool.definition().name());
-            allow.is_none_or(listed) && !listed(deny)
-        });
+        self.tools.retain(|listed| is_selected(listed.tool.definition().name(), allow, deny));
     }
 
-    /// The tool of a name.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.definition().name() == name)
+    /// The tool of a name, one that has come since included.
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.own(name).cloned().or_else(|| self.arrivals.as_ref()?.tool(name))
     }
 
-    /// The definitions in order: the elements of the request's tools array.
+    /// The definitions in order.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
-        self.tools.iter().map(|tool| tool.definition())
+        self.tools.iter().map(|listed| listed.tool.definition())
+    }
+
+    /// The definitions in order, with how each is listed in the request's tools array.
+    pub fn listed(&self) -> impl Iterator<Item = (&Definition, Listing)> {
+        self.tools.iter().map(|listed| (listed.tool.definition(), listed.listing))
     }
 
     /// The names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.definitions().map(Definition::name)
+    }
+
+    fn own(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        let mut tools = self.tools.iter().map(|listed| &listed.tool);
+        tools.find(|tool| tool.definition().name() == name)
     }
 }
 
@@ -98,6 +126,25 @@ impl std::fmt::Debug for Registry {
     }
 }
 
+/// Knows the tools that come while a session runs: they stand in no array, and are called by their names all the same.
+pub trait Arrivals: Send + Sync + 'static {
+    /// The tool of a name, if it can be called now.
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>>;
+}
+
+/// How a tool stands in the request's tools array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// With its definition, which is part of the prompt.
+    #[default]
+    Open,
+    /// With its definition and `defer_loading`, which keeps it out of the prompt until something refers to it. In
+    /// protocols that do not have this, as `Hidden`.
+    Deferred,
+    /// Not at all: it is found by a search and called by its name.
+    Hidden,
+}
+
 /// What became of a tool that was registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Registered {
@@ -109,8 +156,29 @@ pub enum Registered {
 
 /// Version of the contract between the definitions of the built-in tools, which a session freezes, and what runs its
 /// calls. It goes up when a definition changes or a tool comes or goes after a release. What a session's model was told
-/// of its tools stays true: since 2, a command of `bash` starts where the one before it has ended.
-pub const CONTRACT: u64 = 2;
+/// of its tools stays true: since 2, a command of `bash` starts where the one before it has ended; since 3, there are
+/// tools that stand in no array.
+pub const CONTRACT: u64 = 3;
+
+/// Whether a tool is among those of a session: in `allow` (`None`: all are) and not in `deny`. `mcp__server` stands for
+/// all tools of that server.
+pub fn is_selected(tool: &str, allow: Option<&[String]>, deny: &[String]) -> bool {
+    let is_in = |names: &[String]| names.iter().any(|name| speaks_of(name, tool));
+    allow.is_none_or(is_in) && !is_in(deny)
+}
+
+/// Whether a name in a list or a rule is that of the tool, or of the server that it comes from.
+pub(crate) fn speaks_of(name: &str, tool: &str) -> bool {
+    let is_server = || name.starts_with("mcp__") && !name.get(5..).unwrap_or_default().contains("__");
+    let is_its = || tool.strip_prefix(name).is_some_and(|rest| rest.starts_with("__") && rest.len() > 2);
+    name == tool || is_server() && is_its()
+}
+
+#[derive(Clone)]
+struct Listed {
+    tool: Arc<dyn Tool>,
+    listing: Listing,
+}
 
 /// The tools of contract 1.
 const CONTRACT_1: [&str; 4] = ["read", "grep", "edit", "bash"];
@@ -163,14 +231,18 @@ mod tests {
     #[test]
     fn allow_and_deny_keep_the_order() {
         for (allow, deny, expect) in [
-            (None, vec![], "c a b"),
+            (None, vec![], "c a b mcp__s__y mcp__s__z mcp__s_2__y mcp__t__y"),
             (Some(vec!["a", "c"]), vec![], "c a"),
             (Some(vec!["b", "a", "none"]), vec!["a"], "b"),
-            (None, vec!["c", "none"], "a b"),
+            (None, vec!["c", "none"], "a b mcp__s__y mcp__s__z mcp__s_2__y mcp__t__y"),
             (Some(vec![]), vec![], ""),
+            (Some(vec!["a", "mcp__s"]), vec!["mcp__s__z"], "a mcp__s__y"),
+            (None, vec!["mcp__s", "mcp__t__"], "c a b mcp__s_2__y mcp__t__y"),
+            (None, vec!["mcp", "mcp__"], "c a b mcp__s__y mcp__s__z mcp__s_2__y mcp__t__y"),
         ] {
             let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-            let mut registry = registry(&["c", "a", "b"]);
+            let servers = ["mcp__s__y", "mcp__s__z", "mcp__s_2__y", "mcp__t__y"];
+            let mut registry = registry(&[&["c", "a", "b"][..], &servers].concat());
             registry.select(allow.map(owned).as_deref(), &owned(deny));
             assert_eq!(registry.names().collect::<Vec<_>>().join(" "), expect);
         }
@@ -191,7 +263,8 @@ mod tests {
             (0, None),
             (1, Some("read grep edit bash")),
             (2, Some("read grep edit bash write multi_edit glob todo bash_output bash_kill")),
-            (3, None),
+            (3, Some("read grep edit bash write multi_edit glob todo bash_output bash_kill")),
+            (4, None),
         ] {
             let registry = Registry::of_contract(contract);
             assert!(registry.as_ref().is_none_or(|registry| registry.contract() == contract));

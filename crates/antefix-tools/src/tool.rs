@@ -16,6 +16,15 @@ pub trait Tool: Send + Sync + 'static {
     /// How the model sees the tool; the same bytes for as long as the tool lives.
     fn definition(&self) -> &Definition;
 
+    /// Looks at a call's input before anybody decides about it; gives it as it is to be taken, where what was meant is
+    /// plain.
+    ///
+    /// # Errors
+    /// Why the call cannot be run.
+    fn prepare(&self, input: Body) -> Result<Body, Failure> {
+        Ok(input)
+    }
+
     /// What the call may touch, by which the [`Executor`](crate::Executor) decides what may run beside it.
     /// An input that the call would refuse may be answered with [`Access::Anywhere`].
     fn access(&self, context: &Context, input: &Body) -> Access;

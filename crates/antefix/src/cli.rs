@@ -6,6 +6,7 @@ mod sim;
 
 use std::path::PathBuf;
 
+use antefix_runtime::catalogue::Deferral;
 use antefix_runtime::context::KINDS;
 use antefix_tools::permission::Mode;
 use antefix_tools::sandbox::Confinement;
@@ -163,6 +164,14 @@ pub struct RunArgs {
     /// `read(.env)`
     #[arg(long, value_name = "TOOL|RULE")]
     pub deny: Vec<String>,
+    /// Leave tools of MCP servers out of the prompt until the model looks for them, for a new session (docs/tools.md);
+    /// `auto` if nothing is set
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub defer_tools: Option<DeferTools>,
+    /// Have this tool in the prompt from the first request on, whatever is deferred, for a new session; `mcp__SERVER`
+    /// stands for all tools of that server; may be given more than once
+    #[arg(long, value_name = "TOOL")]
+    pub load_tool: Vec<String>,
     /// Let this folder outside the workspace be read as the workspace is; may be given more than once
     #[arg(long, value_name = "DIR")]
     pub add_dir: Vec<PathBuf>,
@@ -375,6 +384,30 @@ impl From<PermissionMode> for Mode {
             PermissionMode::AcceptEdits => Self::AcceptEdits,
             PermissionMode::ReadOnly => Self::ReadOnly,
             PermissionMode::Full => Self::Full,
+        }
+    }
+}
+
+/// Which tools are left out of the prompt until the model looks for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeferTools {
+    /// Those of MCP servers, where their definitions are long
+    Auto,
+    /// Those of MCP servers
+    On,
+    /// None
+    Off,
+    /// All but the two that find and call the others
+    All,
+}
+
+impl From<DeferTools> for Deferral {
+    fn from(arg: DeferTools) -> Self {
+        match arg {
+            DeferTools::Auto => Self::Auto,
+            DeferTools::On => Self::On,
+            DeferTools::Off => Self::Off,
+            DeferTools::All => Self::All,
         }
     }
 }

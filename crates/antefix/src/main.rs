@@ -13,6 +13,7 @@ mod forecast;
 mod input;
 mod lane;
 mod ledger;
+mod offered;
 mod out;
 mod preset;
 mod price_file;

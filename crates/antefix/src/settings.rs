@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use antefix_models::Preset;
+use antefix_runtime::catalogue::Deferral;
 use antefix_runtime::context::Reminders;
 use antefix_tools::hooks::Hook;
 use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source};
@@ -166,6 +167,17 @@ impl Settings {
         Some((self.value(DIAGNOSTICS)?.to_owned(), Duration::from_secs(seconds.unwrap_or(60))))
     }
 
+    /// Which tools are left out of a new session's prompt.
+    pub fn deferral(&self) -> Deferral {
+        self.value(DEFER).and_then(Deferral::from_name).unwrap_or_default()
+    }
+
+    /// Tools that are in a new session's prompt whatever is deferred, of all layers.
+    pub fn loaded(&self) -> Vec<String> {
+        let loaded = self.values.iter().filter(|value| value.key == LOAD);
+        loaded.map(|value| value.text.clone()).collect()
+    }
+
     /// Hosts that may be fetched from although they are private, of all layers.
     pub fn private_hosts(&self) -> Vec<String> {
         let hosts = self.values.iter().filter(|value| value.key == PRIVATE_HOSTS);
@@ -232,7 +244,7 @@ impl Settings {
                 }
                 DENY => self.rules.push(self.rule(text, Effect::Deny, &file.source)?),
                 ALLOW if holds => self.rules.push(self.rule(text, Effect::Allow, &file.source)?),
-                PRIVATE_HOSTS if holds => self.values.push(value),
+                PRIVATE_HOSTS | LOAD if holds => self.values.push(value),
                 _ if holds => {
                     self.values.retain(|earlier| earlier.key != *key);
                     self.values.push(value);
@@ -336,4 +348,6 @@ pub const KEEP_WARM: &str = "keep_warm";
 const MODE: &str = "permissions.mode";
 const ALLOW: &str = "permissions.allow";
 const PRIVATE_HOSTS: &str = "web.private_hosts";
+const DEFER: &str = "tools.defer";
+const LOAD: &str = "tools.load";
 const DENY: &str = "permissions.deny";

@@ -9,12 +9,12 @@ use std::time::Duration;
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
+use antefix_runtime::catalogue::NoServers;
 use antefix_runtime::context::Baseline;
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state, take_up_answers};
 use antefix_runtime::head::HeadSpec;
 use antefix_runtime::provider::{Provider, Replay};
 use antefix_runtime::store::{FileStore, Sessions};
-use antefix_runtime::web::web_fetch;
 use antefix_runtime::{clock, transcript};
 use antefix_session::conversation::{Conversation, Lane};
 use antefix_session::dialect::Dialect;
@@ -24,7 +24,7 @@ use antefix_session::placement::Placement;
 use antefix_session::record::LaneRecord;
 use antefix_session::spend::date;
 use antefix_tools::sandbox::{Available, OWN_PROGRAM, Sandbox};
-use antefix_tools::{CONTRACT, Context, Executor, Jobs, Registry, Shell};
+use antefix_tools::{CONTRACT, Context, Executor, Jobs, Shell};
 
 use crate::asking;
 use crate::cli::{RunArgs, Switch, TtlArg};
@@ -33,7 +33,8 @@ use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
 use crate::lane::altered;
-use crate::settings::{Flags, Settings as Holding, Watch, tools};
+use crate::offered::{Offered, Terms};
+use crate::settings::{Flags, Settings as Holding, Watch};
 use crate::surroundings::{surroundings, watcher};
 
 /// An agent, and what lives as long as it.
@@ -118,9 +119,17 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     };
     let fresh = lane.is_none();
     provider.name_betas(lane.map(|lane| lane.betas.clone()).unwrap_or_default());
-    let contract = lane.map(|lane| lane.contract);
-    let registry = registry(args, endpoint.takes_tools(), contract, holding.private_hosts())?;
     let rules = endpoint.rules(&model);
+    let terms = Terms {
+        takes_tools: endpoint.takes_tools(),
+        defers: endpoint.dialect == Dialect::Anthropic && rules.known,
+        window: rules.context_window,
+        deferral: args.defer_tools.map_or_else(|| holding.deferral(), Into::into),
+        loaded: holding.loaded().into_iter().chain(args.load_tool.clone()).collect(),
+        private_hosts: holding.private_hosts(),
+    };
+    let mut offered = Offered::find(args, lane, terms, Arc::new(NoServers))?;
+    notices.append(&mut offered.notices);
     notices.extend(unknown_model(&rules));
     notices.extend(unpriced(&endpoint, &model));
     let temporary = opened.store.folder().join("tmp");
@@ -128,9 +137,9 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let (sandbox, unconfined) = holding.bounds.sandbox(Available::probe(), home, temporary)?;
     notices.extend(unconfined);
     let context = context(args, &endpoint, &opened.store, &opened.conversation, &cwd, sandbox);
-    let readable = context.readable.iter().chain([&context.spill]).cloned().collect();
-    let watch = Watch::new(holding.clone(), readable, environment.clone(), Flags::of(args))
-        .with_shell(&context.shell);
+    let readable: Vec<PathBuf> = context.readable.iter().chain([&context.spill]).cloned().collect();
+    let watch = || Watch::new(holding.clone(), readable.clone(), environment.clone(), Flags::of(args));
+    let (watch, looks) = (watch().with_shell(&context.shell), watch());
     take_up_answers(watch.policy(), &opened.conversation)
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
     let own_hooks = holding.hooks.clone();
@@ -138,15 +147,18 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         hooks::start(own_hooks, &opened.store, &opened.conversation, &context, &mut notices).await?;
     let around = surroundings(&context, &holding);
     let mut watcher = watcher(environment, &holding, &context, settings.limits);
+    offered.watch(&mut watcher, looks, fresh);
     let mut opening = lane.and_then(|_| altered(&opened.conversation, args, &rules));
     if fresh {
         let baseline = watcher.baseline(&around).await;
-        opening = Some(head(args, &endpoint, &rules, &model, baseline).render(&registry));
+        let mut lane = head(args, &endpoint, &rules, &model, baseline).render(&offered.registry);
+        lane.baseline.push(offered.catalogue.record());
+        opening = Some(lane);
     }
     notices.extend(watcher.take_notes());
     let jobs = Arc::clone(&context.jobs);
     let session = Session::new(opened.conversation, rules, settings);
-    let executor = Executor::new(Arc::new(registry));
+    let executor = Executor::new(Arc::new(offered.registry));
     let mut agent = Agent::new(session, opened.store, executor, context, provider);
     agent.watch(watcher, around);
     agent.ask_hooks(hooks);
@@ -244,6 +256,8 @@ fn without_effect(args: &RunArgs) -> Option<String> {
         (args.max_output.is_some(), "--max-output"),
         (args.cache != Switch::On, "--cache"),
         (args.ttl != TtlArg::FiveMinutes, "--ttl"),
+        (args.defer_tools.is_some(), "--defer-tools"),
+        (!args.load_tool.is_empty(), "--load-tool"),
     ];
     let named: Vec<&str> = flags.iter().filter(|(is_asked, _)| *is_asked).map(|(_, flag)| *flag).collect();
     (!named.is_empty()).then(|| {
@@ -260,42 +274,6 @@ fn not_holding(holding: &Holding) -> Option<String> {
     let first = keys.first()?;
     let others = if keys.len() > 1 { format!(" and {} more", keys.len() - 1) } else { String::new() };
     Some(format!("this folder is {}: `{first}`{others} in its settings does not hold", holding.trust.text()))
-}
-
-/// The tools: those that the session was begun with, or for a new one the newest.
-fn registry(
-    args: &RunArgs,
-    takes_tools: bool,
-    contract: Option<u64>,
-    private_hosts: Vec<String>,
-) -> Result<Registry, Failure> {
-    let contract = contract.unwrap_or(CONTRACT);
-    let mut registry = Registry::of_contract(contract).ok_or_else(|| {
-        Failure::usage(format!(
-            "this session's tools are of contract {contract}, and this antefix knows 1 to {CONTRACT}"
-        ))
-        .hint("a newer antefix began it: use that one")
-    })?;
-    if contract >= FETCHES {
-        registry.register(Arc::new(web_fetch(private_hosts)));
-    }
-    let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
-    are_known(allow.iter().flatten().chain(&tools(&args.deny)))?;
-    let allow = if takes_tools { allow } else { Some(Vec::new()) };
-    registry.select(allow.as_deref(), &tools(&args.deny));
-    Ok(registry)
-}
-
-/// A misspelt tool would be offered, or not refused, without a word.
-fn are_known<'a>(mut names: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
-    let mut all = Registry::builtin();
-    all.register(Arc::new(web_fetch(Vec::new())));
-    let known: Vec<&str> = all.names().collect();
-    match names.find(|name| !known.contains(&name.as_str())) {
-        Some(name) => Err(Failure::usage(format!("there is no tool `{name}`"))
-            .hint(format!("the tools are {}", known.join(", ")))),
-        None => Ok(()),
-    }
 }
 
 fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str, baseline: Baseline) -> HeadSpec {
@@ -381,9 +359,6 @@ fn unpriced(endpoint: &Endpoint, model: &str) -> Option<String> {
         || price(platform, model, today, Modifiers::default(), Tokens::ZERO).is_some();
     (!is_priced).then(|| format!("no price of `{model}` is known: its requests are unpriced, not free"))
 }
-
-/// The first contract with `web_fetch` in it.
-const FETCHES: u64 = 2;
 
 /// What is said when a session's index is gone; the next durable record writes a new one.
 const INDEX_LOST: &str =

@@ -31,9 +31,12 @@ impl<S: TranscriptStore> Agent<S> {
         });
         let (executor, outbox, gate) = (self.executor.clone(), turn.outbox.clone(), self.gate.clone());
         let hooks = self.hooks.clone();
-        let batch = calls.into_iter().map(|call| (call.clone(), tool_call(&call))).collect();
+        let Prepared { batch, broken } = prepared(&executor, &calls);
         turn.tasks.spawn(async move {
             let mut admitted = Vec::new();
+            for (call, output) in &broken {
+                give_back(&outbox, call, output);
+            }
             for one in review(hooks.as_ref(), &context, batch).await {
                 hooked::pass_on(&one.request.name, &one.outcome, &outbox);
                 match admit(gate.as_ref(), &executor, &context, &one, &outbox).await {
@@ -66,6 +69,27 @@ impl<S: TranscriptStore> Agent<S> {
             while seen_by_hooks.join_next().await.is_some() {}
         });
     }
+}
+
+/// Calls in front of all decisions.
+#[derive(Default)]
+struct Prepared {
+    /// The calls that are meant, and as their tools take them.
+    batch: Vec<(Call, antefix_tools::Call)>,
+    /// The results of those that cannot be run, by the call's id.
+    broken: Vec<(String, Output)>,
+}
+
+fn prepared(executor: &Executor, calls: &[Call]) -> Prepared {
+    let mut prepared = Prepared::default();
+    for call in calls {
+        let call = call.effective().into_owned();
+        match executor.prepare(tool_call(&call)) {
+            Ok(request) => prepared.batch.push((call, request)),
+            Err(failure) => prepared.broken.push((call.id, Output::error(failure.0))),
+        }
+    }
+    prepared
 }
 
 /// What a call may touch, or the result of one that may not run: hooks decide first, then the policy.
@@ -146,7 +170,15 @@ fn content_block(content: &Content) -> Bytes {
         Content::Text(text) => text_block(text),
         Content::Image { media_type, base64 } => source_block("image", media_type, base64),
         Content::Document { media_type, base64 } => source_block("document", media_type, base64),
+        Content::ToolReference { name } => reference_block(name),
     }
+}
+
+fn reference_block(name: &str) -> Bytes {
+    let mut out = br#"{"type":"tool_reference","tool_name":"#.to_vec();
+    write_string(&mut out, name);
+    out.push(b'}');
+    out.into()
 }
 
 /// An image or a document as a content block.

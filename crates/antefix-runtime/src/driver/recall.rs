@@ -1,5 +1,6 @@
 //! What the tools know of a session, from the conversation on record.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,11 +17,9 @@ use super::calls::write_shell;
 /// what is to be done. What a rewind has left does not count; what a summary stands for counts for the list, but the
 /// model has not its files before it any more.
 pub fn recall(conversation: &Conversation, context: &mut Context) {
-    let calls: BTreeMap<&str, &Call> = conversation
-        .path()
-        .flat_map(|message| message.calls())
-        .map(|call| (call.id.as_str(), call))
-        .collect();
+    let said: Vec<Cow<'_, Call>> =
+        conversation.path().flat_map(|message| message.calls()).map(Call::effective).collect();
+    let calls: BTreeMap<&str, &Call> = said.iter().map(|call| (call.id.as_str(), call.as_ref())).collect();
     let live = conversation.results().values().filter(|result| calls.contains_key(result.call.as_str()));
     let live: Vec<&ResultRecord> = live.collect();
     context.files = Arc::new(file_table(&live, |call| input_of(conversation, &calls, call)));

@@ -1,6 +1,6 @@
 //! A head of Chat Completions.
 
-use antefix_tools::Registry;
+use antefix_tools::{Listing, Registry};
 use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
 
@@ -32,10 +32,11 @@ pub(super) fn envelope(spec: &HeadSpec) -> Bytes {
     out.into()
 }
 
-/// The tools' definitions, with each schema byte for byte as it is.
+/// The tools' definitions, with each schema byte for byte as it is. The protocol has no deferred ones.
 pub(super) fn tools(registry: &Registry) -> Bytes {
+    let listed = registry.listed().filter(|(_, listing)| *listing == Listing::Open);
     let functions: Vec<Vec<u8>> =
-        registry.definitions().map(|definition| function(definition.json().as_bytes())).collect();
+        listed.map(|(definition, _)| function(definition.json().as_bytes())).collect();
     array(functions.iter().map(Vec::as_slice))
 }
 

@@ -1,7 +1,9 @@
 //! A head of the Messages API.
 
+use std::borrow::Cow;
+
 use antefix_session::closure::text_block;
-use antefix_tools::Registry;
+use antefix_tools::{Listing, Registry};
 use antefix_wire::json::write_string;
 use bytes::Bytes;
 
@@ -34,9 +36,18 @@ pub(super) fn envelope(spec: &HeadSpec) -> Bytes {
     out.into()
 }
 
-/// The tools' definitions as they are.
+/// The tools' definitions as they are; deferred ones say so in a last member.
 pub(super) fn tools(registry: &Registry) -> Bytes {
-    array(registry.definitions().map(|definition| definition.json().as_bytes()))
+    let listed = registry.listed().filter_map(|(definition, listing)| match listing {
+        Listing::Open => Some(Cow::Borrowed(definition.json())),
+        Listing::Deferred => {
+            let open = definition.json().strip_suffix('}')?;
+            Some(Cow::Owned(format!(r#"{open},"defer_loading":true}}"#)))
+        }
+        Listing::Hidden => None,
+    });
+    let listed: Vec<Cow<'_, str>> = listed.collect();
+    array(listed.iter().map(|definition| definition.as_bytes()))
 }
 
 /// The system prompt, a block for each text, so that a marker can stand between what is shared and what is not.

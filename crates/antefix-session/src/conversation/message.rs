@@ -1,5 +1,8 @@
+use std::borrow::Cow;
+
 use antefix_models::Tokens;
 use antefix_prefix::{Position, Segment};
+use antefix_wire::json::{Body, Kind, Node, compact};
 use bytes::Bytes;
 
 use crate::dialect::{Dialect, Reading};
@@ -14,6 +17,37 @@ pub struct Call {
     pub name: String,
     /// The input object, as the model wrote it.
     pub input: Bytes,
+}
+
+impl Call {
+    /// The call that is meant: what [`TOOL_CALL`] names, with its arguments, which may be a string that holds them. A
+    /// call that names nothing is itself.
+    pub fn effective(&self) -> Cow<'_, Self> {
+        let body = Body::parse(self.input.to_vec()).ok().filter(|_| self.name == TOOL_CALL);
+        let meant = body.as_ref().and_then(|body| {
+            let name = body.root().get("name")?.str().filter(|name| !name.is_empty())?.into_owned();
+            Some((name, arguments(body.root())?))
+        });
+        match meant {
+            Some((name, input)) => Cow::Owned(Self { id: self.id.clone(), name, input }),
+            None => Cow::Borrowed(self),
+        }
+    }
+}
+
+/// The tool through which tools are called that stand in no array.
+pub const TOOL_CALL: &str = "tool_call";
+
+/// The arguments of a call of that tool; without any they are `{}`.
+fn arguments(input: Node<'_>) -> Option<Bytes> {
+    let Some(given) = input.get("arguments").filter(|node| !node.is_null()) else {
+        return Some(Bytes::from_static(b"{}"));
+    };
+    let held = given.str().map(|text| if text.trim().is_empty() { "{}".into() } else { text });
+    let body = Body::parse(held.as_deref().unwrap_or(given.raw())).ok()?;
+    let mut out = Vec::with_capacity(body.bytes().len());
+    compact(&mut out, body.root());
+    (body.root().kind() == Kind::Object).then(|| out.into())
 }
 
 /// Where a message stands.
@@ -195,4 +229,39 @@ impl Message {
 /// What the planner needs to know of a position; tokens are estimated at 3.5 bytes each.
 pub(super) fn segment_of(position: &Position) -> Segment {
     Segment::of(position, Tokens(position.range.len() as u64 * 2 / 7))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_through_another_tool_is_the_call_that_is_meant() {
+        let call = |name: &str, input: &str| Call {
+            id: "c".to_owned(),
+            name: name.to_owned(),
+            input: Bytes::copy_from_slice(input.as_bytes()),
+        };
+        for (input, expect) in [
+            (
+                r#"{"name":"mcp__a__b","arguments":{"z": 1.50,"a":[]}}"#,
+                Some(("mcp__a__b", r#"{"z":1.50,"a":[]}"#)),
+            ),
+            (r#"{"arguments":"{\"z\": 1.50}","name":"b"}"#, Some(("b", r#"{"z":1.50}"#))),
+            (r#"{"name":"b"}"#, Some(("b", "{}"))),
+            (r#"{"name":"b","arguments":null}"#, Some(("b", "{}"))),
+            (r#"{"name":"b","arguments":" "}"#, Some(("b", "{}"))),
+            (r#"{"name":"b","arguments":"x"}"#, None),
+            (r#"{"name":"b","arguments":[1]}"#, None),
+            (r#"{"name":""}"#, None),
+            (r#"{"name":1}"#, None),
+            ("{}", None),
+        ] {
+            let written = call(TOOL_CALL, input);
+            let expect = expect.map_or(written.clone(), |(name, input)| call(name, input));
+            assert_eq!(*written.effective(), expect, "{input}");
+            let other = call("read", input);
+            assert_eq!(*other.effective(), other, "only one tool calls others");
+        }
+    }
 }

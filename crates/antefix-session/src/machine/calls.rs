@@ -29,7 +29,8 @@ impl Session {
         let done = open.is_empty();
         let fragment = self.conversation.dialect().result(&call.id, &content, output.is_error);
         self.record(step, Record::Result(result(&call, output.is_error, fragment, facts)), now)?;
-        step.emit(SessionEvent::CallFinished { call, is_error: output.is_error, text: text_of(&content) });
+        let (call, text) = (call.effective().into_owned(), text_of(&content));
+        step.emit(SessionEvent::CallFinished { call, is_error: output.is_error, text });
         if done { self.seal_results(step, now) } else { Ok(()) }
     }
 
@@ -86,7 +87,7 @@ impl Session {
 }
 
 pub(super) fn result(call: &Call, is_error: bool, fragment: Bytes, facts: Bytes) -> ResultRecord {
-    ResultRecord { call: call.id.clone(), tool: call.name.clone(), is_error, fragment, facts }
+    ResultRecord { call: call.id.clone(), tool: call.effective().name.clone(), is_error, fragment, facts }
 }
 
 /// Content blocks without insignificant white space, as they are sent for ever after, and without what could be taken for
@@ -123,6 +124,9 @@ fn text_of(content: &[Bytes]) -> String {
         let Ok(body) = Body::parse(block.to_vec()) else { continue };
         if let Some(part) = body.root().get("text").and_then(Node::str) {
             text.push_str(&part);
+        }
+        if let Some(name) = body.root().get("tool_name").and_then(Node::str) {
+            text.push_str(&format!("{name}\n"));
         }
     }
     text

@@ -80,7 +80,7 @@ impl Session {
             return if calls { self.seal_results(step, now) } else { self.request(step, 0, now) };
         }
         for call in &open {
-            step.emit(SessionEvent::CallStarted(call.clone()));
+            step.emit(SessionEvent::CallStarted(call.effective().into_owned()));
         }
         self.state = State::Calling { open: open.clone() };
         step.commands.push(Command::Run(open));
@@ -114,7 +114,7 @@ impl Session {
         let BrokenCall { call, written } = broken;
         let text = closure::broken_input(&self.settings.texts, written);
         let fragment = self.conversation.dialect().result(&call.id, &[text_block(&text)], true);
-        step.emit(SessionEvent::CallStarted(call.clone()));
+        step.emit(SessionEvent::CallStarted(call.effective().into_owned()));
         self.record(step, Record::Result(result(call, true, fragment, Bytes::from_static(b"[]"))), now)?;
         step.emit(SessionEvent::CallFinished { call: call.clone(), is_error: true, text });
         Ok(())

@@ -99,6 +99,7 @@ fn response(output: &Output) -> Vec<u8> {
     let shown = |content: &Content| match content {
         Content::Text(text) => text.clone(),
         Content::Image { media_type, .. } | Content::Document { media_type, .. } => format!("[{media_type}]"),
+        Content::ToolReference { name } => name.clone(),
     };
     let content: Vec<String> = output.content.iter().map(shown).collect();
     let mut out = Vec::new();

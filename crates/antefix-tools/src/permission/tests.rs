@@ -68,6 +68,35 @@ fn rules_are_read_strictly() {
     }
 }
 
+/// What a server says of its tools allows nothing.
+#[test]
+fn tools_of_servers_are_asked_about() {
+    let cases = [
+        // mode, allow, deny, tool, verdict
+        (Mode::Ask, "", "", "mcp__git__log", "ask"),
+        (Mode::AcceptEdits, "", "", "mcp__git__log", "ask"),
+        (Mode::ReadOnly, "", "", "mcp__git__log", "deny"),
+        (Mode::Full, "", "", "mcp__git__log", "allow"),
+        (Mode::Full, "", "mcp__git__log", "mcp__git__log", "deny"),
+        (Mode::Full, "", "mcp__git", "mcp__git__log", "deny"),
+        (Mode::Full, "", "mcp__git", "mcp__github__log", "allow"),
+        (Mode::Ask, "mcp__git", "", "mcp__git__log", "allow"),
+        (Mode::Ask, "mcp__git", "", "mcp__git-1a2b3c4d__log", "ask"),
+        (Mode::Ask, "mcp__git", "", "mcp__git", "allow"),
+        (Mode::Ask, "mcp__git__log", "", "mcp__git__log_all", "ask"),
+        (Mode::Ask, "mcp__git", "mcp__git__push", "mcp__git__push", "deny"),
+        (Mode::Ask, "mcp", "", "mcp__git__log", "ask"),
+    ];
+    for (mode, allow, deny, tool, expect) in cases {
+        let list = |text: &'static str| if text.is_empty() { Vec::new() } else { vec![text] };
+        let policy = policy(mode, &list(allow), &list(deny));
+        let decision = policy.decide(tool, &Access::Anywhere, &Body::parse(*b"{}").unwrap());
+        assert_eq!(word(&decision), expect, "{mode:?} {allow} {deny} {tool}");
+        let denies = policy.denies_all_of(tool).is_some();
+        assert_eq!(denies, expect == "deny" && mode != Mode::ReadOnly, "{tool}");
+    }
+}
+
 #[test]
 fn paths_by_mode_and_rule() {
     let cases = [

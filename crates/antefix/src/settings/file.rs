@@ -2,12 +2,13 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use antefix_models::{Preset, Setting};
+use antefix_runtime::catalogue::Deferral;
 use antefix_runtime::context::Reminders;
 use antefix_tools::hooks::Hook;
 use antefix_tools::permission::Source;
 
 use super::reminders::{DIAGNOSTICS, DIAGNOSTICS_TIMEOUT, MEMORY, REMINDERS, Wanted};
-use super::{ALLOW, DENY, KEEP_WARM, MODE, PRIVATE_HOSTS, bounds, hooks};
+use super::{ALLOW, DEFER, DENY, KEEP_WARM, LOAD, MODE, PRIVATE_HOSTS, bounds, hooks};
 use crate::failure::Failure;
 
 /// One file of settings, read strictly: what is not known is an error, since a rule that is misspelt would not hold.
@@ -52,6 +53,7 @@ impl File {
                 "provider" => file.providers(value)?,
                 REMINDERS => file.reminders(value)?,
                 "sandbox" => file.sandbox(value)?,
+                "tools" => file.tools(value)?,
                 "web" => file.web(value)?,
                 _ => return Err(file.wrong(&format!("`{name}` is no setting"))),
             }
@@ -198,6 +200,23 @@ impl File {
                 "network" => self.set(bounds::NETWORK, value)?,
                 "write" => self.rules(bounds::WRITE, value)?,
                 _ => return Err(self.wrong(&format!("`sandbox.{name}` is no setting"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn tools(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let table = value.as_table().ok_or_else(|| self.wrong("`tools` is no table"))?;
+        for (name, value) in table {
+            match name.as_str() {
+                "defer" => {
+                    if value.as_str().and_then(Deferral::from_name).is_none() {
+                        return Err(self.wrong(&format!("`{DEFER}` is none of `auto`, `on`, `off`, `all`")));
+                    }
+                    self.set(DEFER, value)?;
+                }
+                "load" => self.rules(LOAD, value)?,
+                _ => return Err(self.wrong(&format!("`tools.{name}` is no setting"))),
             }
         }
         Ok(())

@@ -1,0 +1,131 @@
+//! The tools of a session: our own of its contract, and those of servers.
+
+use std::sync::Arc;
+
+use antefix_models::Tokens;
+use antefix_runtime::catalogue::{
+    Catalogue, Deferral, DeniedSource, InstructionSource, ListingSpec, Selection, Servers, ToolCall,
+    ToolSearch, ToolSource,
+};
+use antefix_runtime::context::Watcher;
+use antefix_runtime::driver::Policies;
+use antefix_runtime::web::web_fetch;
+use antefix_session::record::LaneRecord;
+use antefix_tools::{Arrivals, CONTRACT, Registry};
+
+use crate::cli::RunArgs;
+use crate::failure::Failure;
+use crate::settings::tools;
+
+/// The tools, and where those of servers come from.
+pub struct Offered {
+    /// All that can be called.
+    pub registry: Registry,
+    /// Those of servers.
+    pub catalogue: Arc<Catalogue>,
+    /// What the user should be told.
+    pub notices: Vec<String>,
+}
+
+/// What decides how a new session's tools are listed.
+pub struct Terms {
+    /// Whether the server takes tools.
+    pub takes_tools: bool,
+    /// Whether requests take `defer_loading`.
+    pub defers: bool,
+    /// The model's window.
+    pub window: Tokens,
+    /// Which tools are deferred.
+    pub deferral: Deferral,
+    /// Tools that are in the prompt whatever is deferred.
+    pub loaded: Vec<String>,
+    /// Hosts that may be fetched from although they are private.
+    pub private_hosts: Vec<String>,
+}
+
+impl Offered {
+    /// The tools that the session was begun with, or for a new one the newest.
+    ///
+    /// # Errors
+    /// If the session's contract is not known, or a tool is named that there is none of.
+    pub fn find(
+        args: &RunArgs,
+        lane: Option<&LaneRecord>,
+        terms: Terms,
+        servers: Arc<dyn Servers>,
+    ) -> Result<Self, Failure> {
+        let contract = lane.map_or(CONTRACT, |lane| lane.contract);
+        let catalogue = Arc::new(Catalogue::new(servers));
+        let mut registry = own(contract, terms.private_hosts, &catalogue)?;
+        let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
+        let deny = tools(&args.deny);
+        are_known(allow.iter().flatten().chain(&deny), &own(CONTRACT, Vec::new(), &catalogue)?)?;
+        let notices = match lane {
+            Some(lane) => {
+                catalogue.take_up(&mut registry, lane);
+                Vec::new()
+            }
+            None => {
+                let allow = if terms.takes_tools { allow } else { Some(Vec::new()) };
+                let spec = ListingSpec {
+                    deferral: terms.deferral,
+                    is_native: terms.defers,
+                    window: terms.window,
+                    loaded: terms.loaded,
+                };
+                catalogue.freeze(&mut registry, Selection { allow, deny }, &spec)
+            }
+        };
+        let arrivals: Arc<dyn Arrivals> = Arc::<Catalogue>::clone(&catalogue);
+        if contract >= ARRIVES {
+            registry = registry.with_arrivals(arrivals);
+        }
+        Ok(Self { registry, catalogue, notices })
+    }
+
+    /// Adds what the model is told of tools that come, go, change and are denied.
+    pub fn watch(&self, watcher: &mut Watcher, policies: impl Policies, is_new: bool) {
+        // Without the tools that find and call others, a session has none of servers.
+        if self.registry.contract() >= ARRIVES {
+            watcher.add(InstructionSource::new(Arc::clone(&self.catalogue)));
+            watcher.add(ToolSource::new(Arc::clone(&self.catalogue), is_new));
+        }
+        let own = self.registry.names().filter(|name| !name.starts_with("mcp__")).map(str::to_owned);
+        watcher.add(DeniedSource::new(policies, own.collect(), Arc::clone(&self.catalogue)));
+    }
+}
+
+/// Our own tools of a contract, in its order.
+fn own(contract: u64, private_hosts: Vec<String>, catalogue: &Arc<Catalogue>) -> Result<Registry, Failure> {
+    let mut registry = Registry::of_contract(contract).ok_or_else(|| {
+        Failure::usage(format!(
+            "this session's tools are of contract {contract}, and this antefix knows 1 to {CONTRACT}"
+        ))
+        .hint("a newer antefix began it: use that one")
+    })?;
+    if contract >= FETCHES {
+        registry.register(Arc::new(web_fetch(private_hosts)));
+    }
+    if contract >= ARRIVES {
+        registry.register(Arc::new(ToolSearch::new(Arc::clone(catalogue))));
+        registry.register(Arc::new(ToolCall::new()));
+    }
+    Ok(registry)
+}
+
+/// A misspelt tool would be offered, or not refused, without a word. Servers may still be starting, so their tools are
+/// not looked at.
+fn are_known<'a>(mut names: impl Iterator<Item = &'a String>, registry: &Registry) -> Result<(), Failure> {
+    let known: Vec<&str> = registry.names().collect();
+    match names.find(|name| !known.contains(&name.as_str()) && !name.starts_with("mcp__")) {
+        Some(name) => Err(Failure::usage(format!("there is no tool `{name}`"))
+            .hint(format!("the tools are {}, and `mcp__SERVER__TOOL`", known.join(", ")))),
+        None => Ok(()),
+    }
+}
+
+/// The first contract with `web_fetch` in it.
+const FETCHES: u64 = 2;
+
+/// The first contract whose tools may come while a session runs, and are found and called through others.
+const ARRIVES: u64 = 3;
