@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use antefix_models::{Counts, Modifiers, Money, Platform, Prices, Tokens, WEB_SEARCH};
+use antefix_models::{Counts, Modifiers, Money, Platform, Prices, Tokens, WEB_SEARCH, cost};
 use antefix_prefix::verdict::{Observation, Severity};
 
 use crate::{Comparison, Loss, Purpose, Relation, Row, Standing, Totals, rewritten_counts, standings, waste};
@@ -90,7 +90,11 @@ pub struct Account {
     pub actual: Money,
     /// Of [`actual`](Self::actual), web searches.
     pub searches: Money,
-    /// Had nothing been cached: all input at the plain price.
+    /// Of [`actual`](Self::actual), what it took to keep the cache warm while a turn waited.
+    pub warming: Money,
+    /// Requests made for that.
+    pub warmings: u64,
+    /// Had nothing been cached: all input at the plain price, and nothing kept warm.
     pub no_cache: Money,
     /// Had all that could be read been read.
     pub perfect: Money,
@@ -178,6 +182,8 @@ impl Account {
 
     fn add(&mut self, posting: &Posting, prices: Option<Prices>, shares: &mut BTreeMap<String, Share>) {
         self.requests += u64::from(posting.part == 0);
+        let is_warming = posting.purpose == Purpose::Warm;
+        self.warmings += u64::from(is_warming);
         let Some(row) = &posting.row else {
             self.unreported += u64::from(posting.part == 0 && posting.status == Some(200));
             return;
@@ -188,6 +194,12 @@ impl Account {
         }
         let loss = posting.standing.loss.as_ref();
         match prices {
+            Some(prices) if is_warming => {
+                let spent = cost(&prices, &row.counts);
+                self.warming += spent;
+                self.actual += spent;
+                self.perfect += spent;
+            }
             Some(prices) => self.charge(row, &posting.standing, &prices),
             None => self.unpriced += 1,
         }
@@ -336,6 +348,20 @@ mod tests {
         assert_eq!(account.read().permille(), Some(279));
         assert_eq!(account.added_per_round(), Some(Tokens(166)));
         assert_eq!(Ratio::default().permille(), None);
+    }
+
+    #[test]
+    fn keeping_warm_is_billed_and_would_not_be_without_a_cache() {
+        let turn = posting([0, 0, 1000], Relation::First, [0, 0], None);
+        let warm = Posting {
+            purpose: Purpose::Warm,
+            attempt: 2,
+            ..posting([0, 1000, 0], Relation::Branches, [0, 0], None)
+        };
+        let account = Account::of([&turn, &warm], |_| Some(PRICES));
+        assert_eq!((account.requests, account.warmings, account.warming), (2, 1, Money(100_000)));
+        assert_eq!((account.actual, account.no_cache), (Money(1_350_000), Money(1_000_000)));
+        assert_eq!((account.waste(), account.residual), (Money::ZERO, Money::ZERO));
     }
 
     #[test]

@@ -247,6 +247,8 @@ pub enum Purpose {
     Compaction,
     /// Another model gave advice.
     Advisor,
+    /// An earlier request was made once more so that its cache entry lives on.
+    Warm,
 }
 
 impl Purpose {
@@ -256,12 +258,14 @@ impl Purpose {
             Self::Message => "message",
             Self::Compaction => "compaction",
             Self::Advisor => "advisor",
+            Self::Warm => "warm",
         }
     }
 
     /// The purpose of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Message, Self::Compaction, Self::Advisor].into_iter().find(|purpose| purpose.name() == name)
+        let all = [Self::Message, Self::Compaction, Self::Advisor, Self::Warm];
+        all.into_iter().find(|purpose| purpose.name() == name)
     }
 }
 

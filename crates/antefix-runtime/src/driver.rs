@@ -300,6 +300,10 @@ impl<S: TranscriptStore> Agent<S> {
                     turn.due = None;
                     Event::Due
                 }
+                () = sleep_until(turn.warm_due) => {
+                    turn.warm_due = None;
+                    Event::WarmDue
+                }
             };
             turn.queue.extend(self.session.step(event, clock::now())?);
         }
@@ -330,6 +334,8 @@ impl<S: TranscriptStore> Agent<S> {
                     turn.queue.extend(self.session.step(event, clock::now())?);
                 }
             }
+            Command::WarmAt(due) => turn.warm_due = Some(due),
+            Command::Warm { attempt, body } => self.warm(attempt, body, turn),
             Command::StopRequest => turn.stop.cancel(),
             Command::StopCalls => {
                 turn.stop.cancel();
@@ -385,6 +391,20 @@ impl<S: TranscriptStore> Agent<S> {
             drop(outbox.send(Inbox::Event(Box::new(Event::Response { attempt, end }))));
         });
     }
+
+    /// Sends an earlier request once more; nothing of its reply is shown.
+    fn warm(
+        &self,
+        attempt: AttemptId,
+        body: antefix_session::conversation::ComposedBody,
+        turn: &mut Running,
+    ) {
+        let (provider, outbox) = (Arc::clone(&self.provider), turn.outbox.clone());
+        turn.tasks.spawn(async move {
+            let end = provider.send(body, &Cancellation::new(), |_| ()).await;
+            drop(outbox.send(Inbox::Event(Box::new(Event::Response { attempt, end }))));
+        });
+    }
 }
 
 /// What an event of the user has led to.
@@ -403,6 +423,7 @@ struct Running {
     tasks: JoinSet<()>,
     stop: Cancellation,
     due: Option<Millis>,
+    warm_due: Option<Millis>,
     /// Calls that have not returned.
     open: usize,
     /// Calls that wait for an answer, by the question.
@@ -428,6 +449,7 @@ impl Running {
             tasks: JoinSet::new(),
             stop: Cancellation::new(),
             due: None,
+            warm_due: None,
             open: 0,
             waiting: BTreeMap::new(),
         }

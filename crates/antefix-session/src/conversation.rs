@@ -28,8 +28,8 @@ use bytes::Bytes;
 use crate::dialect::Dialect;
 use crate::guard::MOST_REFUSED;
 use crate::record::{
-    ASKED_BY, AttemptId, AttemptRecord, Header, Millis, OutcomeRecord, PermissionRecord, Planned, RecordId,
-    ResultRecord,
+    ASKED_BY, AttemptId, AttemptRecord, Header, Millis, OutcomeRecord, PermissionRecord, Planned, Purpose,
+    RecordId, ResultRecord,
 };
 use compose::Composer;
 use context::Observed;
@@ -244,6 +244,18 @@ impl Conversation {
         self.uncarried().is_none()
     }
 
+    /// Tokens of what stands behind so many positions, estimated.
+    pub(crate) fn estimated_behind(&self, positions: u64) -> Tokens {
+        let behind = self.segments.iter().skip(positions as usize);
+        Tokens(behind.map(|segment| segment.tokens.0).fold(0, u64::saturating_add))
+    }
+
+    /// Whether an entry of the lane is known to be there for what is said now.
+    pub(crate) fn has_entry(&self, rules: &Rules) -> bool {
+        self.open_lane()
+            .is_some_and(|open| open.tree.readable(&self.chain, &self.segments, rules).confirmed.is_some())
+    }
+
     /// The messages up to and with one, oldest first, as indices.
     fn path_to(&self, last: usize) -> Vec<usize> {
         let mut path = Vec::new();
@@ -376,6 +388,28 @@ impl Conversation {
             .and_then(|lane| self.lanes.get(lane))
             .ok_or(ApplyError::NoLane(self.head().0))?;
         Ok(self.composer.compose(&open.lane, &self.messages, &self.path, markers, &mut self.work))
+    }
+
+    /// Composes the body that an attempt's record is about, with the records in front of it applied.
+    ///
+    /// # Errors
+    /// [`ApplyError`] if no lane is open, or its requests cannot be made once more.
+    pub fn compose_attempt(&mut self, attempt: &AttemptRecord) -> Result<ComposedBody, ApplyError> {
+        let marker = |(at, ttl): &(u64, Ttl)| Marker { position: *at as usize, ttl: *ttl };
+        let markers: Vec<Marker> = attempt.markers.iter().map(marker).collect();
+        if attempt.purpose != Purpose::Warm {
+            return self.compose(&markers);
+        }
+        let missing = ApplyError::NoLane(self.head().0);
+        let lane = self.lane().and_then(Lane::for_replay).ok_or(missing)?;
+        let head = lane.positions() as u64;
+        let is_in = |index: &&usize| {
+            self.messages.get(**index).is_some_and(|message| head + message.end() <= attempt.positions)
+        };
+        let path: Vec<usize> = self.path.iter().take_while(is_in).copied().collect();
+        // One of its own: the other's bytes begin with another head.
+        let mut composer = Composer::default();
+        Ok(composer.compose(&lane, &self.messages, &path, &markers, &mut self.work))
     }
 
     /// The chain over head and path.

@@ -10,6 +10,7 @@ use crate::record::{
     AttemptId, ContextRecord, EndReason, Entry, Forecast, LaneRecord, Millis, PermissionRecord, Planned,
     Trigger,
 };
+use crate::warm::Outlook;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub enum Event {
     },
     /// The time of a [`Command::Wait`] has come.
     Due,
+    /// The time of a [`Command::WarmAt`] has come.
+    WarmDue,
     /// A tool call returned.
     Returned {
         /// The call's id on the wire.
@@ -154,6 +157,15 @@ pub enum Command {
     Wait(Millis),
     /// Say how things are now; answered by [`Event::Refreshed`].
     Refresh,
+    /// Wake the session then if it still waits for calls; answered by [`Event::WarmDue`]. A later one takes its place.
+    WarmAt(Millis),
+    /// Send this beside the calls that run; answered by [`Event::Response`], unless the turn is over by then.
+    Warm {
+        /// Number of the request.
+        attempt: AttemptId,
+        /// Its body.
+        body: ComposedBody,
+    },
     /// Stop the request in flight; it is still answered by [`Event::Response`].
     StopRequest,
     /// Stop the calls that run; they are still answered by [`Event::Returned`].
@@ -189,6 +201,10 @@ pub enum SessionEvent {
     },
     /// A request was answered.
     RequestFinished(Box<RequestReport>),
+    /// What the request that is about to leave is expected to cost.
+    Forecast(Outlook),
+    /// An earlier request was made once more so that its cache entry lives on.
+    KeptWarm(Box<WarmReport>),
     /// A request will be made again.
     Retrying {
         /// Number of the request that failed.
@@ -245,6 +261,17 @@ pub enum SessionEvent {
         /// What went wrong or was decided, in words.
         message: Option<String>,
     },
+}
+
+/// What it took to keep the cache warm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarmReport {
+    /// The request.
+    pub report: RequestReport,
+    /// What the next request of the turn would cost more if the entry had expired.
+    pub saves: Money,
+    /// What went wrong; the cache is not kept warm any longer then.
+    pub error: Option<String>,
 }
 
 /// What a request read, wrote and cost.

@@ -17,3 +17,4 @@ pub mod record;
 pub mod reminder;
 pub mod spend;
 pub mod verify;
+pub mod warm;

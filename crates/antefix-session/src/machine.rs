@@ -10,6 +10,7 @@ mod reply;
 mod response;
 mod settings;
 mod step;
+mod warm;
 
 pub use compaction::{CompactionSettings, CompactionTexts};
 pub use settings::{SessionError, Settings};
@@ -31,6 +32,7 @@ use calls::{frozen, frozen_blocks};
 use compaction::Compacting;
 use context::frozen_context;
 use step::Step;
+use warm::Warmth;
 
 /// One session: a conversation and what it is waiting for.
 pub struct Session {
@@ -43,6 +45,7 @@ pub struct Session {
     /// Who wants the turn to end once its calls have returned, and why.
     halted: Option<(String, String)>,
     spent: Spend,
+    warmth: Warmth,
     /// The provider's own rules keep the request in flight from reading all that was sent before.
     is_limited: bool,
     /// A summary is asked for.
@@ -78,6 +81,7 @@ impl Session {
         for attempt in conversation.attempts() {
             spent.add(&spend_of(&conversation, attempt));
         }
+        let warmth = Warmth::default();
         let (state, interrupted, halted, is_limited) = (State::Idle, false, None, false);
         let compacting = None;
         Self {
@@ -89,6 +93,7 @@ impl Session {
             interrupted,
             halted,
             spent,
+            warmth,
             is_limited,
             compacting,
         }
@@ -165,6 +170,7 @@ impl Session {
                 State::Waiting { retries } => self.request(&mut step, retries, now)?,
                 _ => return Err(SessionError::Unexpected("due")),
             },
+            Event::WarmDue => self.warm(&mut step, now)?,
             Event::Returned { call, output } => self.returned(&mut step, &call, &output, now)?,
             Event::Decided(permission) => self.decided(&mut step, permission, now)?,
             Event::Interrupt => self.interrupt(&mut step, now)?,
@@ -195,10 +201,15 @@ impl Session {
         let results = self.settle(step, now)?;
         // Counted only now: a carry that was cut short had not come to the last turn yet.
         let turn = self.conversation.turn() + 1;
+        // What an earlier turn had sent is not answered any more.
+        self.warmth = Warmth::default();
         self.record(step, Record::Turn { turn }, now)?;
         step.emit(SessionEvent::TurnStarted { turn });
         self.observe(step, context, now)?;
         self.say(step, Origin::User, results.unwrap_or_default(), blocks, now)?;
+        if let Some(outlook) = self.conversation.outlook(&self.rules, now) {
+            step.emit(SessionEvent::Forecast(outlook));
+        }
         self.request(step, 0, now)
     }
 
@@ -277,6 +288,7 @@ impl Session {
             relation,
         };
         self.record(step, Record::Attempt(record), now)?;
+        self.warmth.begin_anew();
         step.durable();
         step.emit(SessionEvent::RequestStarted {
             attempt,

@@ -253,6 +253,8 @@ pub enum Purpose {
     Turn,
     /// To get a summary of what was said.
     Compaction,
+    /// An earlier request once more, for one token, so that its cache entry lives on.
+    Warm,
 }
 
 /// How a request relates to those sent before in its lane.
@@ -405,7 +407,7 @@ words!(Origin {
     Summary = "summary",
     Aside = "aside",
 });
-words!(Purpose { Turn = "turn", Compaction = "compaction" });
+words!(Purpose { Turn = "turn", Compaction = "compaction", Warm = "warm" });
 words!(Trigger { Command = "command", Share = "share" });
 words!(EndReason {
     EndTurn = "end_turn",

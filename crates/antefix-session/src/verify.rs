@@ -1,11 +1,11 @@
 //! Rebuilds every body of a transcript from its fragments and compares it with the digest taken at the socket.
 
-use antefix_prefix::{Advance, Chain, Marker, Relation, Tree};
+use antefix_prefix::{Advance, Chain, Relation, Tree};
 use antefix_wire::json::Body;
 
 use crate::conversation::Conversation;
 use crate::dialect::Dialect;
-use crate::record::{AttemptRecord, Entry, Header, Planned, Record};
+use crate::record::{AttemptRecord, Entry, Header, Planned, Purpose, Record};
 
 /// What a check of a transcript found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,9 +82,7 @@ impl Check {
 
     /// Rebuilds the body the record in front of us says was sent.
     fn attempt(&mut self, entry: &Entry, attempt: &AttemptRecord) {
-        let markers: Vec<Marker> =
-            attempt.markers.iter().map(|(at, ttl)| Marker { position: *at as usize, ttl: *ttl }).collect();
-        let body = match self.conversation.compose(&markers) {
+        let body = match self.conversation.compose_attempt(attempt) {
             Ok(body) => body,
             Err(error) => return self.found(entry, format!("no body can be composed: {error}")),
         };
@@ -106,6 +104,9 @@ impl Check {
             Ok(chain) => chain,
             Err(reason) => return self.found(entry, format!("request {}: {reason}", attempt.attempt.0)),
         };
+        if attempt.purpose == Purpose::Warm {
+            return self.repeats(entry, attempt, &chain);
+        }
         if chain.len() as u64 != attempt.positions || chain.last() != self.conversation.chain().last() {
             self.found(
                 entry,
@@ -113,6 +114,17 @@ impl Check {
             );
         }
         self.relate(entry, attempt, &chain);
+    }
+
+    /// A request that is made once more reads as one that was sent before, and nothing goes on from it.
+    fn repeats(&mut self, entry: &Entry, attempt: &AttemptRecord, chain: &Chain) {
+        let sent = self.tree(attempt.lane.0).standing(chain).common;
+        if chain.len() as u64 == attempt.positions && sent == chain.len() {
+            self.report.extends += 1;
+        } else {
+            let text = format!("request {} is not an earlier one once more", attempt.attempt.0);
+            self.found(entry, text);
+        }
     }
 
     fn relate(&mut self, entry: &Entry, attempt: &AttemptRecord, chain: &Chain) {

@@ -131,17 +131,21 @@ pub struct Hooks {
     hooks: Vec<Arc<Hook>>,
     session: String,
     transcript: PathBuf,
+    /// Whether the model is told what they add; what they object to it is told in any case.
+    is_told: bool,
     /// How many run at once.
     slots: Arc<Semaphore>,
 }
 
 impl Hooks {
-    /// The hooks of a session, in the order in which their answers count.
-    pub fn new(hooks: Vec<Hook>, session: &str, transcript: &Path) -> Self {
+    /// The hooks of a session, in the order in which their answers count. What they add for the model is left out unless
+    /// it `is_told`; what they object to is not.
+    pub fn new(hooks: Vec<Hook>, session: &str, transcript: &Path, is_told: bool) -> Self {
         Self {
             hooks: hooks.into_iter().map(Arc::new).collect(),
             session: session.to_owned(),
             transcript: transcript.to_owned(),
+            is_told,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
@@ -179,6 +183,9 @@ impl Hooks {
         let mut outcome = Outcome::default();
         for (hook, answer) in matching.iter().zip(answers) {
             outcome.add(hook, answer.unwrap_or_default());
+        }
+        if !self.is_told {
+            outcome.context.clear();
         }
         outcome
     }

@@ -181,6 +181,14 @@ pub struct RunArgs {
     /// Whether shell commands may use the network; `on` if nothing is set
     #[arg(long, value_enum)]
     pub network: Option<Switch>,
+    /// While calls, or a question to you, take longer than the cache lives, keep it warm for up to this many minutes
+    /// (30 if you name none) where that costs less than it saves (docs/keep-warm.md); 0 does not
+    #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = "30",
+        value_parser = clap::value_parser!(u64).range(..=240))]
+    pub keep_warm: Option<u64>,
+    /// Keep the cache warm this many milliseconds after a request, and not shortly before it expires
+    #[arg(long, value_name = "MS", hide = true)]
+    pub keep_warm_after: Option<u64>,
     /// Leave commands running that were started in the background; they are ended with the turn otherwise
     #[arg(long)]
     pub keep_jobs: bool,

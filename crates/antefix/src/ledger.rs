@@ -9,13 +9,14 @@ use antefix_ledger::{
 };
 use antefix_ledger_file::{LedgerFile, LedgerFileError, Progress, Read};
 use antefix_models::{Counts, Modifiers, Platform, PriceBook, Prices, Tokens, rules};
-use antefix_prefix::Marker;
 use antefix_prefix::verdict::{Millis, Observation, Prompt};
 use antefix_runtime::store::{SessionId, Sessions};
 use antefix_runtime::transcript::read;
 use antefix_session::conversation::{ComposedBody, Conversation};
 use antefix_session::event::{RequestReport, SessionEvent};
-use antefix_session::record::{AttemptRecord, Entry, Header, OutcomeRecord, Planned, Record, RecordId};
+use antefix_session::record::{
+    AttemptRecord, Entry, Header, OutcomeRecord, Planned, Purpose as Why, Record, RecordId,
+};
 use antefix_session::spend;
 use antefix_wire::json::Body;
 use antefix_wire::usage::Usage;
@@ -196,6 +197,11 @@ impl Recorder {
             SessionEvent::TurnStarted { turn } => self.message = *turn,
             SessionEvent::RequestStarted { .. } => self.started_ms = i64::try_from(now_ms).unwrap_or(0),
             SessionEvent::RequestFinished(report) => self.file.write(&self.posting(report))?,
+            SessionEvent::KeptWarm(warm) => {
+                let at_ms = i64::try_from(now_ms).unwrap_or(0);
+                let posting = Posting { purpose: Purpose::Warm, at_ms, ..self.posting(&warm.report) };
+                self.file.write(&posting)?;
+            }
             _ => {}
         }
         Ok(())
@@ -226,8 +232,13 @@ impl Recorder {
 /// The rows of a session. Of a fork, those of its own requests: what it was forked from has rows of its own.
 fn postings_of(header: Header, entries: &[Entry]) -> Result<Vec<Posting>, String> {
     let copied = header.forked_from.as_ref().map_or(RecordId(0), |(_, last)| *last);
-    let mut reader =
-        Reader { conversation: Conversation::new(header), answered: None, open: None, postings: Vec::new() };
+    let mut reader = Reader {
+        conversation: Conversation::new(header),
+        answered: None,
+        open: None,
+        warm: None,
+        postings: Vec::new(),
+    };
     for entry in entries {
         match &entry.record {
             Record::Attempt(attempt) => reader.attempt(entry, attempt, entry.id <= copied)?,
@@ -244,6 +255,8 @@ struct Reader {
     conversation: Conversation,
     answered: Option<Sent>,
     open: Option<Sent>,
+    /// One that keeps the cache warm may be on its way beside it.
+    warm: Option<Sent>,
     postings: Vec<Posting>,
 }
 
@@ -264,9 +277,7 @@ struct Sent {
 
 impl Reader {
     fn attempt(&mut self, entry: &Entry, attempt: &AttemptRecord, is_copied: bool) -> Result<(), String> {
-        let mark = |(at, ttl): &(u64, antefix_models::Ttl)| Marker { position: *at as usize, ttl: *ttl };
-        let markers: Vec<Marker> = attempt.markers.iter().map(mark).collect();
-        let body = self.conversation.compose(&markers).map_err(|error| error.to_string())?;
+        let body = self.conversation.compose_attempt(attempt).map_err(|error| error.to_string())?;
         let Some(spec) = self.conversation.lane().map(antefix_session::conversation::Lane::spec) else {
             return Err("a request without a lane".to_owned());
         };
@@ -283,19 +294,21 @@ impl Reader {
             row: None,
             at: (!is_copied).then_some(self.postings.len()),
         };
+        let is_warm = attempt.purpose == Why::Warm;
         if !is_copied {
-            self.postings.push(unanswered(&sent, self.conversation.header(), self.conversation.turn()));
+            let posting = unanswered(&sent, self.conversation.header(), self.conversation.turn());
+            let purpose = if is_warm { Purpose::Warm } else { posting.purpose };
+            self.postings.push(Posting { purpose, ..posting });
         }
-        self.open = Some(sent);
+        *(if is_warm { &mut self.warm } else { &mut self.open }) = Some(sent);
         Ok(())
     }
 
     fn outcome(&mut self, outcome: &OutcomeRecord) {
-        let Some(mut sent) = self.open.take() else { return };
-        if sent.attempt != outcome.attempt.0 {
-            self.open = Some(sent);
-            return;
-        }
+        let is_it = |sent: &mut Sent| sent.attempt == outcome.attempt.0;
+        let warm = self.warm.take_if(is_it);
+        let is_warm = warm.is_some();
+        let Some(mut sent) = warm.or_else(|| self.open.take_if(is_it)) else { return };
         sent.first_byte = outcome.first_byte.and_then(|at| i64::try_from(at.0).ok()).map(Millis);
         let usage = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
         let used = usage.as_ref().map(|usage| samplings(usage.root(), Convention::detect(usage.root())));
@@ -307,7 +320,9 @@ impl Reader {
             None => outcome.reply_bytes.map(|reply| estimated(spend::estimate(sent.body.len, reply))),
         };
         if let Some(at) = sent.at {
-            let standing = self.stand(&sent);
+            // Nothing goes on from it, and it is no step that extends another.
+            let apart = Standing { relation: Relation::Branches, ..Standing::default() };
+            let standing = if is_warm { apart } else { self.stand(&sent) };
             if let Some(posting) = self.postings.get_mut(at) {
                 posting.status = outcome.status;
                 posting.modifiers = terms;
@@ -319,7 +334,7 @@ impl Reader {
                 self.postings.extend(others.map(|(sampling, part)| beside(&first, sampling, part)));
             }
         }
-        if outcome.status == Some(200) {
+        if outcome.status == Some(200) && !is_warm {
             self.answered = Some(sent);
         }
     }

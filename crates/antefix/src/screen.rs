@@ -6,8 +6,9 @@ use antefix_models::Money;
 use antefix_prefix::{Cause, Certainty, Limit};
 use antefix_runtime::driver::Shown;
 use antefix_session::conversation::Call;
-use antefix_session::event::{RequestReport, SessionEvent};
+use antefix_session::event::{RequestReport, SessionEvent, WarmReport};
 use antefix_session::record::EndReason;
+use antefix_session::warm::Outlook;
 use antefix_wire::assemble::Delta;
 use antefix_wire::json::{Body, Kind, Node};
 
@@ -133,6 +134,8 @@ impl Screen {
             SessionEvent::CompactionEnded { tokens, failure } => {
                 self.line(&self.yellow(&format!("! {}", compaction::ended(*tokens, failure.as_deref()))));
             }
+            SessionEvent::Forecast(outlook) => self.line(&self.dim(&forecast(outlook))),
+            SessionEvent::KeptWarm(warm) => self.kept_warm(warm),
             SessionEvent::TurnStarted { .. } => {}
         }
     }
@@ -185,8 +188,6 @@ impl Screen {
             );
             return self.line(&self.dim(&text));
         }
-        let dollars =
-            |cost: Option<Money>| cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"));
         let uncached = match counts.uncached.0 {
             0 => String::new(),
             uncached => format!(" · {} uncached", short(uncached)),
@@ -204,6 +205,20 @@ impl Screen {
         if let Some(warning) = report.warning().filter(|_| !std::mem::take(&mut self.starts_cold)) {
             self.line(&self.yellow(&format!("! {warning}")));
         }
+    }
+
+    fn kept_warm(&mut self, warm: &WarmReport) {
+        if let Some(error) = &warm.error {
+            return self.line(&self.yellow(&format!("! the cache is not kept warm any longer: {error}")));
+        }
+        let read = warm.report.counts.map_or(0, |counts| counts.read.0);
+        let line = format!(
+            "· cache kept warm: {} tokens read for {}; the next request would cost {} more without",
+            short(read),
+            dollars(warm.report.cost),
+            dollars(Some(warm.saves)),
+        );
+        self.line(&self.dim(&line));
     }
 
     fn ended(&mut self, reason: EndReason, message: Option<&str>) {
@@ -279,6 +294,39 @@ fn what_is_kept(reason: EndReason) -> Option<&'static str> {
         }
         EndReason::Failed => Some("the session is kept; when the trouble is over, go on with --continue"),
         _ => None,
+    }
+}
+
+/// What the next request is expected to cost, in one line.
+fn forecast(outlook: &Outlook) -> String {
+    let expiry = match outlook.expires_in {
+        None => "how long the cache lives is not known".to_owned(),
+        Some(left) if left > 0 => format!("the cache expires in {}", span(left.unsigned_abs())),
+        Some(over) => format!("the cache expired {} ago", span(over.unsigned_abs())),
+    };
+    let (warm, cold) = match (outlook.warm, outlook.cold) {
+        (None, None) => ("unpriced".to_owned(), "unpriced".to_owned()),
+        (warm, cold) => (dollars(warm), dollars(cold)),
+    };
+    format!(
+        "· {expiry}; this request has about {} tokens of input: {warm} with {} of them read, {cold} without",
+        short(outlook.tokens.0),
+        short(outlook.reads.0),
+    )
+}
+
+fn dollars(cost: Option<Money>) -> String {
+    cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"))
+}
+
+/// A length of time in its two largest units.
+fn span(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0, seconds) => format!("{seconds} s"),
+        (0, 0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (0, hours, minutes, _) => format!("{hours} h {minutes} min"),
+        (days, hours, _, _) => format!("{days} d {hours} h"),
     }
 }
 

@@ -10,7 +10,7 @@ use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
 use antefix_runtime::catalogue::NoServers;
-use antefix_runtime::context::Baseline;
+use antefix_runtime::context::{Baseline, StartHooks};
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state, take_up_answers};
 use antefix_runtime::head::HeadSpec;
 use antefix_runtime::provider::{Provider, Replay};
@@ -23,6 +23,7 @@ use antefix_session::machine::{Session, Settings};
 use antefix_session::placement::Placement;
 use antefix_session::record::LaneRecord;
 use antefix_session::spend::date;
+use antefix_session::warm::{KeepWarm, can_be_warmed};
 use antefix_tools::sandbox::{Available, OWN_PROGRAM, Sandbox};
 use antefix_tools::{CONTRACT, Context, Executor, Jobs, Shell};
 
@@ -34,7 +35,7 @@ use crate::failure::Failure;
 use crate::folders;
 use crate::lane::altered;
 use crate::offered::{Offered, Terms};
-use crate::settings::{Flags, Settings as Holding, Watch};
+use crate::settings::{Flags, KEEP_WARM, Settings as Holding, Watch};
 use crate::surroundings::{surroundings, watcher};
 
 /// An agent, and what lives as long as it.
@@ -58,7 +59,6 @@ pub struct Setup {
 /// # Errors
 /// If something that was asked for is not there, or no key is found.
 pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, Failure> {
-    let settings = settings(args)?;
     let here = folders::working_folder(args.cwd.as_deref())?;
     let sessions = folders::sessions(environment)?;
     let mut notices = Vec::new();
@@ -68,6 +68,8 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         // What did not hold before may hold now.
         holding = Holding::read(&here, environment, &Flags::of(args))?;
     }
+    // An amount that is none is refused here already.
+    settings(args, &holding)?;
     let continued = continued(args, &sessions, &here)?;
     // All that may be refused is looked at before a session is made.
     let mut endpoint = Endpoint::find(args, environment, &holding).await?;
@@ -142,12 +144,13 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let (watch, looks) = (watch().with_shell(&context.shell), watch());
     take_up_answers(watch.policy(), &opened.conversation)
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
-    let own_hooks = holding.hooks.clone();
-    let (hooks, _said) =
-        hooks::start(own_hooks, &opened.store, &opened.conversation, &context, &mut notices).await?;
+    let settings = settings(args, &holding)?;
+    let (hooks, said) =
+        hooks::start(&holding, &opened.store, &opened.conversation, &context, &mut notices).await?;
     let around = surroundings(&context, &holding);
     let mut watcher = watcher(environment, &holding, &context, settings.limits);
     offered.watch(&mut watcher, looks, fresh);
+    watcher.add(StartHooks::new(said));
     let mut opening = lane.and_then(|_| altered(&opened.conversation, args, &rules));
     if fresh {
         let baseline = watcher.baseline(&around).await;
@@ -157,6 +160,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     }
     notices.extend(watcher.take_notes());
     let jobs = Arc::clone(&context.jobs);
+    let wants_warmth = settings.keep_warm.is_some();
     let session = Session::new(opened.conversation, rules, settings);
     let executor = Executor::new(Arc::new(offered.registry));
     let mut agent = Agent::new(session, opened.store, executor, context, provider);
@@ -167,6 +171,10 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     }
     if let Some(lane) = opening {
         notices.extend(agent.open_lane(lane)?);
+    }
+    let lane = agent.session().conversation().lane();
+    if let Some(Err(why)) = lane.filter(|_| wants_warmth).map(|lane| can_be_warmed(lane, clock::now())) {
+        notices.push(format!("the cache is not kept warm: {why}"));
     }
     if let Some(turn) = args.rewind {
         agent.rewind(turn)?;
@@ -299,7 +307,7 @@ fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str, baselin
     }
 }
 
-fn settings(args: &RunArgs) -> Result<Settings, Failure> {
+fn settings(args: &RunArgs, holding: &Holding) -> Result<Settings, Failure> {
     let max_cost = match &args.max_usd {
         Some(text) => Some(text.parse::<Money>().map_err(|_| {
             Failure::usage(format!("`--max-usd {text}` is no amount")).hint("write dollars, for example 0.50")
@@ -307,7 +315,11 @@ fn settings(args: &RunArgs) -> Result<Settings, Failure> {
         None => None,
     };
     let limits = Limits { max_steps: Some(args.max_turns), max_tokens: None, max_cost };
-    Ok(Settings { limits, allow_break: args.allow_break, ..Settings::default() })
+    let minutes = args.keep_warm.or_else(|| holding.value(KEEP_WARM)?.parse().ok()).unwrap_or_default();
+    // What was recorded stands in the place of all answers.
+    let keep_warm = (minutes > 0 && args.replay.is_none())
+        .then(|| KeepWarm { longest: minutes * 60_000, after: args.keep_warm_after });
+    Ok(Settings { limits, allow_break: args.allow_break, keep_warm, ..Settings::default() })
 }
 
 fn context(

@@ -64,6 +64,21 @@ fn write_event(object: &mut Object, event: &SessionEvent) {
             object.text("type", "request_finished");
             write_report(object, report);
         }
+        SessionEvent::Forecast(outlook) => {
+            object.text("type", "forecast").number("tokens", outlook.tokens.0);
+            object.number("reads", outlook.reads.0);
+            let left = outlook.expires_in.map_or_else(|| "null".to_owned(), |left| left.to_string());
+            object.raw("expires_in_ms", &left);
+            object.raw("warm_usd", &money(outlook.warm)).raw("cold_usd", &money(outlook.cold));
+        }
+        SessionEvent::KeptWarm(warm) => {
+            object.text("type", "kept_warm");
+            write_report(object, &warm.report);
+            object.raw("saves_usd", &money(Some(warm.saves)));
+            if let Some(error) = &warm.error {
+                object.text("error", error);
+            }
+        }
         SessionEvent::Retrying { attempt, reason, wait } => {
             object.text("type", "retrying").number("request", attempt.0).text("reason", reason);
             object.number("wait_ms", *wait);

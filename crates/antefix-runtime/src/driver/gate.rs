@@ -13,7 +13,8 @@ use antefix_tools::{Access, Context, Executor, Output};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Inbox;
-use super::hooked::{HOOK, Reviewed};
+use super::hooked::Reviewed;
+use crate::context::HOOK;
 
 /// A call that waits for the user's word.
 #[derive(Clone, Debug, PartialEq, Eq)]

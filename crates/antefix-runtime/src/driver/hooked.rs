@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use super::gate::REFUSED;
 use super::{Agent, Decided, DriverError, Inbox, Shown, TurnEnd};
 use crate::clock;
+use crate::context::{HOOK, Sighting, sighting};
 use crate::store::TranscriptStore;
 
 /// What hooks say of a turn that is about to begin.
@@ -213,16 +214,14 @@ pub(super) async fn review(
 
 /// What hooks say that the model does not know yet; what it knows from before stays said.
 pub(super) fn hook_news(conversation: &Conversation, said: &[Said]) -> Vec<ContextRecord> {
-    let is_new = |record: &ContextRecord| conversation.known(KIND, &record.key) != Some(&record.state);
+    let is_new = |record: &ContextRecord| conversation.known(HOOK, &record.key) != Some(&record.state);
     let text = |said: &Said| format!("The user's {} hook says:\n{}", said.event.name(), said.text);
     said.iter().map(|said| context(said, text(said))).filter(is_new).collect()
 }
 
 fn context(said: &Said, text: String) -> ContextRecord {
-    let digest = blake3::hash(said.text.as_bytes()).to_hex();
-    // INVARIANT: the digest has 64 digits.
-    let state = Bytes::from(format!("\"{}\"", &digest[..16]));
-    ContextRecord { kind: KIND.to_owned(), key: said.key.clone(), state, text: Some(text) }
+    let Sighting { key, state, .. } = sighting(said);
+    ContextRecord { kind: HOOK.to_owned(), key, state, text: Some(text) }
 }
 
 /// Passes on what hooks say of a call of a tool beside a decision: it concerns that call alone, so that it is told even
@@ -257,12 +256,6 @@ fn text_of(blocks: &[Bytes]) -> String {
     };
     blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
-
-/// The kind of what hooks tell the model.
-pub const KIND: &str = "hook";
-
-/// Who decided where a hook has.
-pub(super) const HOOK: &str = "hook";
 
 /// How often in a row hooks may have the model go on that has ended its turn.
 const MOST_OBJECTIONS: u32 = 3;

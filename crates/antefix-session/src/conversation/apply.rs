@@ -200,12 +200,15 @@ impl Conversation {
         if attempt.attempt != expected || attempt.lane != open.lane.record() {
             return Err(ApplyError::Reference(entry.id.0));
         }
-        open.tree.insert(&self.chain, Advance::Head);
-        if let Some((last, _)) = attempt.markers.last() {
-            open.tree.note_entry(&self.chain, *last as usize, CacheEntry::Doubtful);
+        // What is made once more was sent before, and is no step of the turn.
+        if attempt.purpose != Purpose::Warm {
+            open.tree.insert(&self.chain, Advance::Head);
+            if let Some((last, _)) = attempt.markers.last() {
+                open.tree.note_entry(&self.chain, *last as usize, CacheEntry::Doubtful);
+            }
+            mark.steps += u64::from(attempt.purpose == Purpose::Turn);
+            mark.branches = false;
         }
-        mark.steps += u64::from(attempt.purpose == Purpose::Turn);
-        mark.branches = false;
         self.attempts.push(Attempt {
             record: entry.id,
             attempt: attempt.clone(),
@@ -228,7 +231,7 @@ impl Conversation {
         attempt.outcome = Some((entry.at, outcome.clone()));
         let lane = attempt.attempt.lane;
         let usage = usage_of(outcome);
-        if outcome.status == Some(200) {
+        if outcome.status == Some(200) && attempt.attempt.purpose != Purpose::Warm {
             let is_turn = attempt.attempt.purpose == Purpose::Turn;
             // What a compaction has begun goes on.
             mark.failures = if is_turn && mark.measured.is_none() { 0 } else { mark.failures };

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use super::message::segment_of;
 use crate::dialect::{Dialect, Head};
 use crate::record::{LaneRecord, RecordId};
+use crate::warm::replay_envelope;
 
 /// Why a lane's head cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +51,12 @@ impl Lane {
             holds_messages,
             lane,
         })
+    }
+
+    /// The same lane for requests that are made once more, for one token of reply; `None` where they cannot be.
+    pub(super) fn for_replay(&self) -> Option<Self> {
+        let envelope = replay_envelope(&self.lane.envelope)?;
+        Self::new(self.record, LaneRecord { envelope, ..self.lane.clone() }).ok()
     }
 
     /// The record that opened the lane.

@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
-use super::{Call, Conversation, Message};
-use crate::record::{RecordId, RewindReason};
+use super::{Attempt, Call, Conversation, Message};
+use crate::record::{Purpose, RecordId, RewindReason};
 
 /// How the conversation stands: what the turn-closure table looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,9 @@ impl Conversation {
 
     /// What the last request's outcome says of the message it ended with.
     fn left_behind(&self, last: &Message) -> Option<Tail> {
-        let attempt = self.attempts.last().filter(|attempt| attempt.record > last.record())?;
+        let of_turn = |attempt: &&Attempt| attempt.attempt.purpose != Purpose::Warm;
+        let attempt =
+            self.attempts.iter().rev().find(of_turn).filter(|attempt| attempt.record > last.record())?;
         if self.mark().branches {
             return None;
         }

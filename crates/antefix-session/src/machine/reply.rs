@@ -84,6 +84,7 @@ impl Session {
         }
         self.state = State::Calling { open: open.clone() };
         step.commands.push(Command::Run(open));
+        self.plan_warming(step);
         Ok(())
     }
 

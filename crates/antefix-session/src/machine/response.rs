@@ -13,6 +13,9 @@ impl Session {
         end: ResponseEnd,
         now: Millis,
     ) -> Result<(), SessionError> {
+        if self.warmth.is_of(attempt) {
+            return self.warmed(step, attempt, end, now);
+        }
         let retries = match self.state {
             State::InFlight { attempt: expected, retries } if expected == attempt => retries,
             _ => return Err(SessionError::Unexpected("response")),

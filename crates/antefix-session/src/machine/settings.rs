@@ -2,6 +2,7 @@ use super::compaction::CompactionSettings;
 use crate::closure::Texts;
 use crate::conversation::ApplyError;
 use crate::guard::Limits;
+use crate::warm::KeepWarm;
 
 /// What a session keeps to.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct Settings {
     pub longest_wait: u64,
     /// Whether a request may be sent that neither extends nor branches from an earlier one as planned.
     pub allow_break: bool,
+    /// How far the cache is kept warm while a turn waits for its calls; not at all without.
+    pub keep_warm: Option<KeepWarm>,
     /// What turn closure says. Once said it is on record, so that another build's texts change nothing.
     pub texts: Texts,
     /// When the conversation goes on from a summary.
@@ -27,6 +30,7 @@ impl Default for Settings {
             retries: 6,
             longest_wait: 10 * 60 * 1000,
             allow_break: false,
+            keep_warm: None,
             texts: Texts::default(),
             compaction: CompactionSettings::default(),
         }

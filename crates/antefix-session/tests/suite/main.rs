@@ -19,4 +19,5 @@ mod strictness;
 mod tamper;
 
 mod turn_closure;
+mod warm;
 mod work;

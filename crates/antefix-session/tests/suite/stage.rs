@@ -7,12 +7,13 @@ use antefix_prefix::Limit;
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::dialect::Dialect;
-use antefix_session::event::{Command, Event, Refreshed, RequestReport, Returned, SessionEvent};
+use antefix_session::event::{Command, Event, Refreshed, RequestReport, Returned, SessionEvent, WarmReport};
 use antefix_session::machine::{Session, Settings};
 use antefix_session::placement::Placement;
 use antefix_session::record::{
     AttemptId, ContextRecord, EndReason, Entry, Header, LaneRecord, Millis, PermissionRecord, Planned, Record,
 };
+use antefix_session::warm::Outlook;
 use antefix_sim::{Binding, Config, HttpRequest, Script, Simulator};
 use antefix_wire::assemble::{Assembled, Assembler};
 use antefix_wire::sse::Parser;
@@ -83,6 +84,12 @@ pub struct Stage {
     pub sent: Vec<Sent>,
     pub in_flight: Option<(AttemptId, Assembled)>,
     pub running: Vec<Call>,
+    /// When the session wants to be woken to keep its cache warm.
+    pub warm_at: Option<Millis>,
+    /// The request that keeps it warm, with its answer.
+    pub warming: Option<(AttemptId, Assembled)>,
+    pub warm_reports: Vec<WarmReport>,
+    pub outlooks: Vec<Outlook>,
     pub is_waiting: bool,
     /// How things are is asked for.
     pub is_refreshing: bool,
@@ -125,6 +132,10 @@ impl Stage {
             sent: Vec::new(),
             in_flight: None,
             running: Vec::new(),
+            warm_at: None,
+            warming: None,
+            warm_reports: Vec::new(),
+            outlooks: Vec::new(),
             is_waiting: false,
             is_refreshing: false,
             state: Vec::new(),
@@ -287,6 +298,7 @@ impl Stage {
         self.durable = self.entries.len();
         self.in_flight = None;
         self.running.clear();
+        (self.warm_at, self.warming) = (None, None);
         self.is_waiting = false;
         self.is_refreshing = false;
     }
@@ -374,6 +386,17 @@ impl Stage {
                 self.is_waiting = true;
             }
             Command::Refresh => self.is_refreshing = true,
+            Command::WarmAt(due) => self.warm_at = Some(due),
+            Command::Warm { attempt, body } => {
+                assert_eq!(self.durable, self.entries.len(), "a request leaves before its record is safe");
+                let bytes = body.chunks.concat();
+                assert_eq!((bytes.len() as u64, blake3::hash(&bytes)), (body.len, body.digest));
+                let same = stripped(&bytes) == with_one_token(&self.sent.last().unwrap().stripped);
+                assert!(same, "what keeps warm is not the last request once more: {}", text(&bytes));
+                self.warming = Some((attempt, self.answer(&bytes)));
+            }
+            Command::Emit(SessionEvent::KeptWarm(report)) => self.warm_reports.push(*report),
+            Command::Emit(SessionEvent::Forecast(outlook)) => self.outlooks.push(outlook),
             Command::StopRequest | Command::StopCalls => {}
             Command::Emit(SessionEvent::TurnEnded { reason, message, .. }) => {
                 self.ends.push(reason);
@@ -436,6 +459,11 @@ impl Stage {
         }
         assembler.finish()
     }
+}
+
+/// The body with another limit of the reply.
+fn with_one_token(body: &[u8]) -> Vec<u8> {
+    String::from_utf8_lossy(body).replacen("\"max_tokens\":4000", "\"max_tokens\":1", 1).into_bytes()
 }
 
 fn alike() -> Assembled {

@@ -3,7 +3,7 @@ use std::process::ExitCode;
 use antefix_runtime::store::Summary;
 use antefix_runtime::transcript::{read, replay};
 use antefix_session::conversation::{Conversation, Message};
-use antefix_session::record::{Header, Millis, PermissionRecord};
+use antefix_session::record::{Header, Millis, PermissionRecord, Purpose};
 use antefix_session::spend::{Spend, spend};
 use antefix_wire::json::write_string;
 
@@ -139,7 +139,7 @@ fn show(conversation: &Conversation, json: bool) {
             "{:>4} {:>4}  {:<9} {:>9}  {status:<11} {:>8} {:>8} {:>8}  {:>7}  {:>8}",
             record.attempt.0,
             attempt.turn,
-            relation_word(record.relation),
+            if record.purpose == Purpose::Warm { "warm" } else { relation_word(record.relation) },
             grouped(record.bytes),
             grouped(spend.counts.read.0),
             grouped((spend.counts.write_5m + spend.counts.write_1h).0),
@@ -223,6 +223,7 @@ fn conversation_json(conversation: &Conversation) -> String {
         let record = &attempt.attempt;
         let mut object = Object::new();
         object.number("n", record.attempt.0).number("turn", attempt.turn).number("at_ms", attempt.at.0);
+        object.text("purpose", record.purpose.word());
         object.text("relation", relation_word(record.relation)).number("bytes", record.bytes);
         object.text("digest", &record.digest).number("positions", record.positions);
         if let Some((Millis(at), outcome)) = &attempt.outcome {

@@ -101,7 +101,9 @@ impl File {
 
     fn keep_warm(&mut self, value: &toml::Value) -> Result<(), Failure> {
         let minutes = value.as_integer().and_then(|minutes| u64::try_from(minutes).ok());
-        let minutes = minutes.ok_or_else(|| self.wrong("`keep_warm` is no number of minutes"))?;
+        let minutes = minutes.filter(|minutes| *minutes <= 240);
+        let minutes =
+            minutes.ok_or_else(|| self.wrong("`keep_warm` is no number of minutes from 0 to 240"))?;
         self.values.push((KEEP_WARM, minutes.to_string()));
         Ok(())
     }

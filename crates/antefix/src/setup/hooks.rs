@@ -1,9 +1,11 @@
+use antefix_runtime::context::HOOK;
 use antefix_runtime::store::FileStore;
 use antefix_session::conversation::Conversation;
 use antefix_tools::Context;
-use antefix_tools::hooks::{Hook, Hooks, Occasion, Said};
+use antefix_tools::hooks::{Hooks, Occasion, Said};
 
 use crate::failure::Failure;
+use crate::settings::Settings;
 
 /// The hooks of a session that begins or goes on, and what those at its start tell the model. What they have for the
 /// user is added to the notices.
@@ -11,14 +13,15 @@ use crate::failure::Failure;
 /// # Errors
 /// If one of them does not let the session begin.
 pub(super) async fn start(
-    hooks: Vec<Hook>,
+    settings: &Settings,
     store: &FileStore,
     conversation: &Conversation,
     context: &Context,
     notices: &mut Vec<String>,
 ) -> Result<(Hooks, Vec<Said>), Failure> {
     let transcript = store.folder().join("transcript.jsonl");
-    let hooks = Hooks::new(hooks, &conversation.header().session, &transcript);
+    let is_told = settings.reminders.is_on(HOOK);
+    let hooks = Hooks::new(settings.hooks.clone(), &conversation.header().session, &transcript, is_told);
     let source = if conversation.attempts().is_empty() { "startup" } else { "resume" };
     let outcome = hooks.ask(context, &Occasion::SessionStart { source }).await;
     notices.extend(outcome.notices);

@@ -177,6 +177,11 @@ impl Case {
         }
     }
 
+    /// Moves the server's clock on, if it is a virtual one.
+    pub fn advance(&self, milliseconds: u64) {
+        self.server.as_ref().expect("the server runs").advance(milliseconds);
+    }
+
     pub fn project(&self) -> PathBuf {
         self.root.path().join("project")
     }

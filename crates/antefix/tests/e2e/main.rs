@@ -28,5 +28,6 @@ mod sandbox;
 mod shell;
 mod terminal;
 mod verify;
+mod warm;
 mod web;
 mod whatif;

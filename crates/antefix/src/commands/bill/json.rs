@@ -72,10 +72,12 @@ pub fn account(account: &Account) -> String {
     for number in Number::ALL {
         tokens.number(number.name(), sums.number(number));
     }
+    object.number("kept_warm_requests", account.warmings);
     object.raw("used", &tokens.close());
     for (name, amount) in [
         ("actual_usd", account.actual),
         ("web_searches_usd", account.searches),
+        ("kept_warm_usd", account.warming),
         ("no_cache_usd", account.no_cache),
         ("perfect_usd", account.perfect),
         ("waste_usd", account.waste()),

@@ -120,6 +120,10 @@ fn waste(account: &Account) {
         account.no_cache,
         account.perfect
     );
+    if account.warmings > 0 {
+        let (warming, requests) = (account.warming, grouped(account.warmings));
+        say!("kept warm       {warming:.4} of that for {requests} requests that kept the cache warm");
+    }
     if account.waste().0 != 0 {
         say!("wasted          {:.4}, which went to", account.waste());
     }

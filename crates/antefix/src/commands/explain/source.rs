@@ -8,7 +8,7 @@ use antefix_prefix::Marker;
 use antefix_prefix::verdict::Millis;
 use antefix_runtime::transcript::read;
 use antefix_session::conversation::Conversation;
-use antefix_session::record::Record;
+use antefix_session::record::{Purpose, Record};
 use antefix_wire::json::{Body, Node};
 use jiff::civil::Date;
 
@@ -176,6 +176,8 @@ fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
     for entry in &entries {
         match &entry.record {
             Record::Lane(lane) => platform = lane.platform,
+            // It repeats one that is there.
+            Record::Attempt(attempt) if attempt.purpose == Purpose::Warm => {}
             Record::Attempt(attempt) => {
                 let markers =
                     attempt.markers.iter().map(|(at, ttl)| Marker { position: *at as usize, ttl: *ttl });

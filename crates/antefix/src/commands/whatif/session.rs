@@ -6,7 +6,7 @@ use antefix_prefix::Marker;
 use antefix_runtime::transcript::read;
 use antefix_session::conversation::{ComposedBody, Conversation, Lane};
 use antefix_session::dialect::Dialect;
-use antefix_session::record::{AttemptId, Origin, Record};
+use antefix_session::record::{AttemptId, Origin, Purpose, Record};
 use antefix_wire::json::Body;
 use bytes::Bytes;
 
@@ -60,6 +60,8 @@ pub fn steps(asked: &str, environment: &Environment) -> Result<Vec<Step>, Failur
     let (mut steps, mut open): (Vec<Step>, Option<Step>) = (Vec::new(), None);
     for entry in &entries {
         match &entry.record {
+            // Another way of going about it would keep other entries warm.
+            Record::Attempt(attempt) if attempt.purpose == Purpose::Warm => {}
             Record::Attempt(attempt) => {
                 let mark = |(at, ttl): &(u64, Ttl)| Marker { position: *at as usize, ttl: *ttl };
                 let body = conversation.compose(&attempt.markers.iter().map(mark).collect::<Vec<_>>())?;
