@@ -179,7 +179,7 @@ fn what_hooks_say_is_told_once_and_anew_when_it_has_changed() {
         fs::write(case.root().join("sprint"), "sprint 12").expect("a file");
         case.run("Look").ends().code(0);
         assert_eq!([count("sprint 12"), count("hint one")], [1, 1], "{}", told(&case));
-        assert!(told(&case).contains("The user's SessionStart hook says:"));
+        assert!(told(&case).contains("# From the user's SessionStart hook\\nsprint 12"), "{}", told(&case));
         case.go_on("And now?").ends().code(0);
         assert_eq!([count("sprint 12"), count("hint one")], [1, 1]);
         fs::write(case.root().join("sprint"), "sprint 13").expect("a file");
@@ -267,10 +267,10 @@ fn a_hook_that_goes_wrong_is_told_of_and_changes_nothing() {
         ("trap '' TERM; sleep 1000 & sleep 1000", 1, "it did not end within 1000 ms"),
         ("yes", 1, "it did not end within 1000 ms"),
         ("yes | head -c 1000000", 60, "it printed more than"),
-        ("yes >&2 | head -c 1000000 >&2; exit 3", 60, "failed, and nothing it says counts"),
+        ("yes | head -c 1000000 >&2; exit 3", 60, "nothing it says counts: exit code 3: y"),
         ("kill -9 $$", 60, "it was killed by signal 9"),
         ("echo '{\"decision\":'", 60, "its answer is not JSON"),
-        ("printf '{\"decision\":\"\\\\377\"}'", 60, "`decision` is"),
+        ("printf '{\"decision\":\"\\377\"}'", 60, "`decision` is"),
     ] {
         let [case, _] =
             cases(&format!("[[hooks.PreToolUse]]\ncommand = '''{command}'''\ntimeout = {timeout}\n"));
