@@ -19,7 +19,7 @@ pub use tail::Tail;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use antefix_models::{Rules, Ttl};
+use antefix_models::{Rules, Tokens, Ttl};
 use antefix_prefix::{
     CachePlan, Chain, Effective, Interval, Marker, PlanInput, Relation, Segment, Tree, effective_after, plan,
 };
