@@ -31,6 +31,10 @@ pub struct ServerConfig {
     pub required: bool,
     /// Where it is configured, in words: `project .mcp.json`.
     pub source: String,
+    /// How it is reached, in one line, for people.
+    pub shown: String,
+    /// Values besides those of [`Stdio::env`] and [`Http::headers`] that must not be shown.
+    pub hidden: Vec<Secret>,
 }
 
 impl ServerConfig {
@@ -38,6 +42,8 @@ impl ServerConfig {
     pub fn new(name: impl Into<String>, transport: Transport, source: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            shown: transport.text(),
+            hidden: Vec::new(),
             transport,
             timeout: START_TIMEOUT,
             call_timeout: CALL_TIMEOUT,
@@ -48,11 +54,12 @@ impl ServerConfig {
 
     /// The values of variables and headers, which must not be shown.
     pub(crate) fn secrets(&self) -> Vec<&Secret> {
-        match &self.transport {
+        let own: Vec<&Secret> = match &self.transport {
             Transport::Stdio(stdio) => stdio.env.values().collect(),
             Transport::Http(http) => http.headers.values().collect(),
             Transport::Local(_) => Vec::new(),
-        }
+        };
+        own.into_iter().chain(&self.hidden).collect()
     }
 }
 
@@ -68,8 +75,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// In one line, without secrets.
-    pub fn text(&self) -> String {
+    /// In one line.
+    fn text(&self) -> String {
         match self {
             Self::Stdio(stdio) => {
                 let words = std::iter::once(&stdio.command).chain(&stdio.args);

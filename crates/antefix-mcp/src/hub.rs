@@ -10,14 +10,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use antefix_http::client::Proxies;
-use antefix_wire::json::{Body, Kind, write_string};
+use antefix_wire::json::{Body, Kind, Node, write_string};
 use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::call::{CallOutput, Progress};
+use crate::call::{CallOutput, Content, Progress};
 use crate::config::ServerConfig;
 use crate::error::McpError;
+use crate::offer::{PromptInfo, PromptMessage, ResourceInfo, resource_contents};
 use crate::question::Questions;
 use server::Server;
 
@@ -120,6 +121,60 @@ impl Hub {
             return Err(McpError::NoTool { server: call.server.to_owned(), tool: call.tool.to_owned() });
         }
         server.call(call.tool, call.arguments, cancelled, &progress).await
+    }
+
+    /// The resources a server lists.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn resources(&self, server: &str) -> Result<Vec<ResourceInfo>, McpError> {
+        let mut found = Vec::new();
+        let take = &mut |page: Node<'_>| found.extend(ResourceInfo::read_page(page));
+        self.server(server)?.pages("resources/list", take).await?;
+        found.sort_by(|one, other| one.uri.cmp(&other.uri));
+        Ok(found)
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<Content>, McpError> {
+        let (method, server) = ("resources/read", self.server(server)?);
+        let read = server.ask(method, text_member("uri", uri)).await?;
+        resource_contents(&read).ok_or_else(|| server.not_understood(method))
+    }
+
+    /// The prompts a server lists.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn prompts(&self, server: &str) -> Result<Vec<PromptInfo>, McpError> {
+        let mut found = Vec::new();
+        let take = &mut |page: Node<'_>| found.extend(PromptInfo::read_page(page));
+        self.server(server)?.pages("prompts/list", take).await?;
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    /// A prompt with these arguments put in.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn prompt(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: &BTreeMap<String, String>,
+    ) -> Result<Vec<PromptMessage>, McpError> {
+        let (method, server) = ("prompts/get", self.server(server)?);
+        let mut members = text_member("name", name);
+        members.extend_from_slice(b",\"arguments\":{");
+        let arguments: Vec<Vec<u8>> = arguments.iter().map(|(key, value)| text_member(key, value)).collect();
+        members.extend_from_slice(&arguments.join(&b","[..]));
+        members.push(b'}');
+        let got = server.ask(method, members).await?;
+        PromptMessage::read_all(&got).ok_or_else(|| server.not_understood(method))
     }
 
     /// Ends all servers and waits until they are gone.

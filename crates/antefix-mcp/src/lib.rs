@@ -16,6 +16,7 @@ mod link;
 mod local;
 mod name;
 mod notes;
+mod offer;
 mod question;
 pub mod scripted;
 mod tool;
@@ -30,6 +31,7 @@ pub use error::McpError;
 pub use hub::{Call, Catalogue, Hub, Options, ServerView, State, Wait};
 pub use local::LocalServer;
 pub use name::{server_part, wire_name};
+pub use offer::{PromptArgument, PromptInfo, PromptMessage, ResourceInfo};
 pub use question::{Elicitation, Questions, Reply};
 pub use tool::ToolInfo;
 

@@ -23,7 +23,7 @@ struct State {
     /// Lines on standard output that are no messages, and the first of them.
     stray: u64,
     first_stray: String,
-    cut_off: Option<&'static str>,
+    cut_off: Option<String>,
     log: VecDeque<u8>,
 }
 
@@ -46,13 +46,14 @@ impl Notes {
         }
     }
 
-    /// Sets why nothing more is read from the server.
-    pub(crate) fn cut_off(&self, why: &'static str) {
+    /// Sets why the server is given up.
+    pub(crate) fn cut_off(&self, why: &str) {
+        let why = self.clean(why);
         self.state().cut_off = Some(why);
     }
 
-    /// Why nothing more is read from it, if that is so; from then on it is not so.
-    pub(crate) fn take_cut_off(&self) -> Option<&'static str> {
+    /// Why it is given up, if it is; asked again, it is not.
+    pub(crate) fn take_cut_off(&self) -> Option<String> {
         self.state().cut_off.take()
     }
 

@@ -1,3 +1,4 @@
 //! What carries messages.
 
+pub(crate) mod http;
 pub(crate) mod stdio;

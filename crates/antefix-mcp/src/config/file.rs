@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +38,18 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// How the server is reached, in one line, as it is written: variables are not put in.
+    pub fn text(&self) -> String {
+        match (&self.command, &self.url) {
+            (Some(command), _) => {
+                let words = std::iter::once(command).chain(&self.args);
+                words.map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+            (None, Some(url)) => super::shown_url(url),
+            (None, None) => String::new(),
+        }
+    }
+
     /// The server, with the values of `variable` put in; `None` if it is left out.
     ///
     /// # Errors
@@ -55,7 +68,15 @@ impl Draft {
             return Err(wrong("the name is empty"));
         }
         let unset = |error: Unset| wrong(&error.to_string());
-        let text = |text: &str| expand(text, variable).map_err(unset);
+        let hidden = RefCell::new(Vec::new());
+        let variable = |name: &str| {
+            let value = variable(name)?;
+            if !HARMLESS.contains(&name) {
+                hidden.borrow_mut().push(Secret::new(value.clone()));
+            }
+            Some(value)
+        };
+        let text = |text: &str| expand(text, &variable).map_err(unset);
         let secrets = |map: &BTreeMap<String, String>| -> Result<BTreeMap<String, Secret>, ConfigError> {
             map.iter().map(|(name, value)| Ok((name.clone(), Secret::new(text(value)?)))).collect()
         };
@@ -81,6 +102,8 @@ impl Draft {
         };
         let mut config = ServerConfig::new(&self.name, transport, source);
         config.required = self.required;
+        config.shown = self.text();
+        config.hidden = hidden.into_inner();
         if let Some(timeout) = self.timeout_ms {
             config.timeout = Duration::from_millis(timeout);
         }
@@ -213,6 +236,9 @@ fn draft(name: &str, node: Node<'_>) -> Result<Draft, String> {
     })
 }
 
+/// Variables whose values are no secrets.
+const HARMLESS: [&str; 6] = ["HOME", "PATH", "PWD", "TMPDIR", "USER", "LANG"];
+
 const KINDS: [&str; 4] = ["stdio", "http", "streamable-http", "streamablehttp"];
 
 #[cfg(test)]
@@ -240,7 +266,7 @@ mod tests {
         for (server, expect) in [
             (
                 r#"{"command":"npx","args":["-y","x"],"env":{"K":"${TOKEN}"}}"#,
-                "Stdio { command: \"npx\", args: [\"-y\", \"x\"], env: {\"K\": [secret]}, cwd: None } [\"t0ken\"] (30000, 120000) false",
+                "Stdio { command: \"npx\", args: [\"-y\", \"x\"], env: {\"K\": [secret]}, cwd: None } [\"t0ken\", \"t0ken\"] (30000, 120000) false",
             ),
             (
                 r#"{"type":"stdio","command":"./s","cwd":"sub","timeout":5,"callTimeout":7,"required":true,"autoApprove":[1]}"#,
@@ -248,7 +274,7 @@ mod tests {
             ),
             (
                 r#"{"type":"http","url":"https://${HOST:-a.example}/mcp?k=v","headers":{"Authorization":"Bearer ${TOKEN}"}}"#,
-                "Http { url: \"https://a.example/mcp?…\", headers: {\"Authorization\": [secret]} } [\"Bearer t0ken\"] (30000, 120000) false",
+                "Http { url: \"https://a.example/mcp?…\", headers: {\"Authorization\": [secret]} } [\"Bearer t0ken\", \"t0ken\"] (30000, 120000) false",
             ),
         ] {
             assert_eq!(resolved(server), Ok(Some(expect.to_owned())), "{server}");

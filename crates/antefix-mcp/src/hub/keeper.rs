@@ -10,6 +10,7 @@ use super::server::Server;
 use crate::config::Transport;
 use crate::error::ConnectError;
 use crate::link::{Changes, Era, Link, Running, Tap, Wire};
+use crate::transport::http::{self, Session};
 use crate::transport::stdio::{self, Process};
 
 /// Keeps a server connected until the hub ends; tries again where that may help, each time later.
@@ -49,8 +50,33 @@ pub(super) async fn keep(server: Arc<Server>, mut stopping: watch::Receiver<bool
 /// A connection and what carries it.
 struct Connection {
     running: Option<Running>,
-    process: Option<Process>,
+    carrier: Carried,
     changes: Option<watch::Receiver<Changes>>,
+}
+
+/// What carries its messages.
+enum Carried {
+    Process(Box<Process>),
+    Session(Arc<Session>),
+    Nothing,
+}
+
+impl Carried {
+    async fn stop(&mut self) {
+        match self {
+            Self::Process(process) => process.stop().await,
+            Self::Session(session) => session.stop().await,
+            Self::Nothing => {}
+        }
+    }
+
+    /// How its process has ended, if there is one and it does.
+    async fn status(&mut self) -> Option<std::process::ExitStatus> {
+        match self {
+            Self::Process(process) => process.ends_within(EXIT_GRACE).await,
+            Self::Session(_) | Self::Nothing => None,
+        }
+    }
 }
 
 impl Connection {
@@ -68,7 +94,7 @@ impl Connection {
                 biased;
                 () = told(stopping) => {
                     token.cancel();
-                    self.stop().await;
+                    self.carrier.stop().await;
                     return None;
                 }
                 _ = &mut waiting => return Some(self.ended(server).await),
@@ -81,23 +107,13 @@ impl Connection {
         }
     }
 
-    async fn stop(&mut self) {
-        if let Some(process) = &mut self.process {
-            process.stop().await;
-        }
-    }
-
     /// Why it ended.
     async fn ended(&mut self, server: &Server) -> ConnectError {
-        let status = match &mut self.process {
-            Some(process) => process.ends_within(EXIT_GRACE).await,
-            None => None,
-        };
-        let how = match status {
+        let how = match self.carrier.status().await {
             Some(status) => format!("it ended ({status})"),
             None => "the connection was closed".to_owned(),
         };
-        self.stop().await;
+        self.carrier.stop().await;
         if let Some(why) = server.notes.take_cut_off() {
             return ConnectError::lasting(why);
         }
@@ -119,7 +135,7 @@ async fn connect(server: &Server) -> Result<Connection, ConnectError> {
 
 async fn connected(server: &Server) -> Result<Connection, ConnectError> {
     let connection = match &server.config.transport {
-        Transport::Local(_) => Connection { running: None, process: None, changes: None },
+        Transport::Local(_) => Connection { running: None, carrier: Carried::Nothing, changes: None },
         _ => greet(server).await?,
     };
     let listed = server.list_tools().await;
@@ -142,19 +158,29 @@ async fn greet(server: &Server) -> Result<Connection, ConnectError> {
 async fn open(server: &Server, era: Era) -> Result<Connection, ConnectError> {
     let tap = Arc::new(Tap::new(server.notes.clone()));
     let changes = tap.changes();
-    let (wire, process) = match &server.config.transport {
+    let (incoming, outgoing, carrier) = match &server.config.transport {
         Transport::Stdio(config) => {
             let (process, incoming) = stdio::start(config, &server.options, &server.notes)?;
-            let outgoing = process.carrier();
-            (wire(server, tap, incoming, outgoing), Some(process))
+            (incoming, process.carrier(), Carried::Process(Box::new(process)))
         }
-        Transport::Http(_) | Transport::Local(_) => {
-            return Err(ConnectError::lasting("servers over HTTP are not there yet"));
+        Transport::Http(config) => {
+            let silence = server.config.call_timeout.max(server.config.timeout);
+            let (session, incoming) = http::start(config, era, silence, &server.options, &server.notes)?;
+            (incoming, session.carrier(), Carried::Session(session))
         }
+        Transport::Local(_) => return Err(ConnectError::lasting("there is nothing to connect to")),
+    };
+    let wire = Wire {
+        server: server.config.name.clone(),
+        tap,
+        incoming,
+        outgoing,
+        questions: server.options.questions.clone(),
+        asked: JoinSet::new(),
     };
     let (name, version) = &server.options.client;
     let greeted = Link::connect(wire, era, (name, version)).await;
-    let mut connection = Connection { running: None, process, changes: Some(changes) };
+    let mut connection = Connection { running: None, carrier, changes: Some(changes) };
     match greeted {
         Ok((link, running)) => {
             server.connected(link);
@@ -165,31 +191,13 @@ async fn open(server: &Server, era: Era) -> Result<Connection, ConnectError> {
             if let Some(why) = server.notes.take_cut_off() {
                 return Err(ConnectError::lasting(why));
             }
-            let text = match connection.process.as_mut() {
-                Some(process) => match process.ends_within(EXIT_GRACE).await {
-                    Some(status) => format!("{} ({status})", error.text),
-                    None => error.text,
-                },
+            let text = match connection.carrier.status().await {
+                Some(status) => format!("{} ({status})", error.text),
                 None => error.text,
             };
+            connection.carrier.stop().await;
             Err(ConnectError { text: with_last_words(text, server), may_pass: error.may_pass })
         }
-    }
-}
-
-fn wire(
-    server: &Server,
-    tap: Arc<Tap>,
-    incoming: tokio::sync::mpsc::Receiver<Vec<u8>>,
-    outgoing: Arc<dyn crate::link::Carrier>,
-) -> Wire {
-    Wire {
-        server: server.config.name.clone(),
-        tap,
-        incoming,
-        outgoing,
-        questions: server.options.questions.clone(),
-        asked: JoinSet::new(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::missing_panics_doc, reason = "a test")]
 
+mod front;
+mod over_http;
 mod place;
 
 use std::future::pending;

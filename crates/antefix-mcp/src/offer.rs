@@ -1,0 +1,118 @@
+//! What servers offer besides tools: resources and prompts.
+
+use antefix_wire::json::Node;
+use bytes::Bytes;
+
+use crate::call::Content;
+use crate::tool::result;
+
+/// A resource that a server lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceInfo {
+    /// Its address.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// `text/plain`, …
+    pub mime: Option<String>,
+}
+
+impl ResourceInfo {
+    /// Those of a page that have an address.
+    pub(crate) fn read_page(page: Node<'_>) -> Vec<Self> {
+        let nodes = page.get("resources").into_iter().flat_map(Node::items);
+        let read = |node: Node<'_>| {
+            let uri = text(node, "uri")?;
+            let name = text(node, "name").unwrap_or_else(|| uri.clone());
+            let description = text(node, "description").unwrap_or_default();
+            Some(Self { uri, name, description, mime: text(node, "mimeType") })
+        };
+        nodes.filter_map(read).collect()
+    }
+}
+
+/// A prompt that a server lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What can be put in.
+    pub arguments: Vec<PromptArgument>,
+}
+
+impl PromptInfo {
+    /// Those of a page that have a name.
+    pub(crate) fn read_page(page: Node<'_>) -> Vec<Self> {
+        let nodes = page.get("prompts").into_iter().flat_map(Node::items);
+        let argument = |node: Node<'_>| {
+            let required = node.get("required").and_then(Node::bool).unwrap_or(false);
+            Some(PromptArgument {
+                name: text(node, "name")?,
+                description: text(node, "description").unwrap_or_default(),
+                required,
+            })
+        };
+        let read = |node: Node<'_>| {
+            let arguments = node.get("arguments").into_iter().flat_map(Node::items).filter_map(argument);
+            Some(Self {
+                name: text(node, "name")?,
+                description: text(node, "description").unwrap_or_default(),
+                arguments: arguments.collect(),
+            })
+        };
+        nodes.filter_map(read).collect()
+    }
+}
+
+/// What can be put into a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptArgument {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// Whether it must be given.
+    pub required: bool,
+}
+
+/// A message of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptMessage {
+    /// `user` or `assistant`, in the server's word.
+    pub role: String,
+    /// What is said.
+    pub content: Content,
+}
+
+impl PromptMessage {
+    /// The messages of the result of `prompts/get`; `None` if it is no object.
+    pub(crate) fn read_all(text_of_result: &Bytes) -> Option<Vec<Self>> {
+        let body = result(text_of_result)?;
+        let mut room = MOST_BYTES;
+        let nodes = body.root().get("messages").into_iter().flat_map(Node::items);
+        let mut read = |node: Node<'_>| {
+            let content = Content::read(node.get("content")?, &mut room);
+            Some(Self { role: text(node, "role")?, content })
+        };
+        Some(nodes.filter_map(|node| read(node)).collect())
+    }
+}
+
+/// The parts of the result of `resources/read`; `None` if it is no object.
+pub(crate) fn resource_contents(text_of_result: &Bytes) -> Option<Vec<Content>> {
+    let body = result(text_of_result)?;
+    let mut room = MOST_BYTES;
+    let nodes = body.root().get("contents").into_iter().flat_map(Node::items);
+    Some(nodes.map(|node| Content::read_resource(node).within(&mut room)).collect())
+}
+
+fn text(node: Node<'_>, key: &str) -> Option<String> {
+    node.get(key)?.str().map(|text| text.into_owned())
+}
+
+/// Bytes of one resource or prompt that are kept.
+const MOST_BYTES: usize = 8 << 20;
