@@ -24,7 +24,7 @@ use process::{Ending, Process, gone_once};
 
 pub use exchange::{Exchange, ExchangeEnd, Exchanged};
 pub use jobs::{BashKill, BashOutput, Jobs};
-pub use launch::{SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES};
+pub use launch::{SECRET_NAMES, SECRET_PARTS, SECRET_SUFFIXES, is_secret};
 pub use state::{Shell, ShellState};
 
 /// `bash`: runs a shell command in the workspace, with standard input closed.

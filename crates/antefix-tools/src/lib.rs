@@ -42,7 +42,7 @@ mod write;
 pub use base64::encode as base64_encode;
 pub use bash::{
     Bash, BashKill, BashOutput, Exchange, ExchangeEnd, Exchanged, Jobs, SECRET_NAMES, SECRET_PARTS,
-    SECRET_SUFFIXES, Shell, ShellState,
+    SECRET_SUFFIXES, Shell, ShellState, is_secret,
 };
 pub use cancellation::Cancellation;
 pub use context::{Context, Limits, Progress, ProgressKind};

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod conform;
+mod mcp;
 mod money;
 mod sim;
 
@@ -13,6 +14,7 @@ use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use conform::ConformArgs;
+pub use mcp::{McpAction, McpArgs};
 pub use money::{
     BillArgs, BillBy, CheckArgs, ExportFormat, GrowthArgs, LedgerAction, LedgerArgs, PricesArgs,
     SelftestArgs, Share, What, WhatifArgs,
@@ -64,6 +66,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Send six requests to your provider, for a few cents at most, and compare its usage with what is predicted
     Selftest(SelftestArgs),
+    /// Show the MCP servers of this folder, and say whether what they list stays the same
+    Mcp(McpArgs),
     /// Check what antefix needs and say what is missing
     Doctor(DoctorArgs),
     /// Change one thing at a time between two messages and say what is kept of the prompt, provider by provider

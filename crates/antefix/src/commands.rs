@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod explain;
 pub mod growth;
 pub mod ledger;
+pub mod mcp;
 pub mod plan;
 pub mod prices;
 pub mod run;

@@ -18,6 +18,7 @@ mod out;
 mod preset;
 mod price_file;
 mod screen;
+mod servers;
 mod settings;
 mod setup;
 mod stream_json;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Prices(args) => commands::prices::prices(&args, &environment),
         Command::Check(args) => commands::check::check(&args),
         Command::Selftest(args) => commands::selftest::selftest(&args, &environment),
+        Command::Mcp(args) => commands::mcp::mcp(&args, &environment),
         Command::Doctor(args) => commands::doctor::doctor(&args, &environment),
         Command::Conform(args) => commands::conform::conform(&args),
     };

@@ -5,6 +5,7 @@ mod file;
 mod hooks;
 mod remember;
 mod reminders;
+mod servers;
 #[cfg(test)]
 mod tests;
 pub mod trust;
@@ -13,6 +14,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use antefix_mcp::config::Draft;
 use antefix_models::Preset;
 use antefix_runtime::catalogue::Deferral;
 use antefix_runtime::context::Reminders;
@@ -50,6 +52,10 @@ pub struct Settings {
     pub presets: Vec<(Preset, Source)>,
     /// What of its surroundings the model is told.
     pub reminders: Reminders,
+    /// MCP servers; of a name, the last layer's holds.
+    pub servers: Vec<(Draft, Source)>,
+    /// What is wrong with `.mcp.json`, which other agents write too and which stops nothing.
+    pub notes: Vec<String>,
     /// What project and local files say and what does not hold, since the folder is not trusted.
     pub ignored: Vec<Value>,
     digest: String,
@@ -114,7 +120,8 @@ impl Settings {
             .map(|config| File::read(&config.join("settings.toml"), "user settings"));
         let project = File::read(&folder.join(PROJECT), "project settings")?;
         let local = File::read(&folder.join(LOCAL), "local settings")?;
-        let digest = digest([&project.text, &local.text]);
+        let shared = servers::Shared::read(&folder.join(SHARED));
+        let digest = digest([&project.text, &local.text], &shared.text);
         let stored = environment
             .state
             .as_deref()
@@ -129,14 +136,18 @@ impl Settings {
             hooks: Vec::new(),
             presets: Vec::new(),
             reminders: Reminders::default(),
+            servers: Vec::new(),
+            notes: shared.notes,
             ignored: Vec::new(),
             digest,
             home: environment.home.clone(),
         };
-        let user = user.transpose()?;
-        for (file, is_own) in user.iter().map(|file| (file, true)).chain([(&project, false), (&local, false)])
-        {
-            settings.add(file, is_own)?;
+        if let Some(user) = user.transpose()? {
+            settings.add(&user, true)?;
+        }
+        settings.add_servers(shared.drafts, &shared.source, false);
+        for file in [&project, &local] {
+            settings.add(file, false)?;
         }
         settings.add_flags(flags)?;
         Ok(settings)
@@ -217,7 +228,8 @@ impl Settings {
 
     fn current_digest(&self) -> Result<String, String> {
         let text = |name: &str| File::text(&self.folder.join(name)).map_err(|error| error.to_string());
-        Ok(digest([&text(PROJECT)?, &text(LOCAL)?]))
+        let shared = servers::Shared::read(&self.folder.join(SHARED));
+        Ok(digest([&text(PROJECT)?, &text(LOCAL)?], &shared.text))
     }
 
     /// Adds what a file says; of one that is not the user's own, only what makes things stricter, until it is trusted.
@@ -271,6 +283,7 @@ impl Settings {
                 self.ignored.push(Value { key, text, source });
             }
         }
+        self.add_servers(file.servers.clone(), &file.source, is_own);
         for preset in &file.presets {
             if holds {
                 self.presets.retain(|(earlier, _)| earlier.name != preset.name);
@@ -281,6 +294,20 @@ impl Settings {
             }
         }
         Ok(())
+    }
+
+    /// Adds MCP servers, which are programs: of a folder that is not trusted, none.
+    fn add_servers(&mut self, drafts: Vec<Draft>, source: &Source, is_own: bool) {
+        let holds = is_own || self.trust.is_given();
+        for draft in drafts {
+            if holds {
+                self.servers.retain(|(earlier, _)| earlier.name != draft.name);
+                self.servers.push((draft, source.clone()));
+            } else {
+                let text = format!("{}: {}", draft.name, draft.text());
+                self.ignored.push(Value { key: SERVER, text, source: source.clone() });
+            }
+        }
     }
 
     fn add_flags(&mut self, flags: &Flags) -> Result<(), Failure> {
@@ -341,10 +368,13 @@ fn split(list: &[String]) -> Vec<String> {
 
 const PROJECT: &str = ".antefix/settings.toml";
 const LOCAL: &str = ".antefix/settings.local.toml";
+/// MCP servers of a project, in the form that other agents read too.
+const SHARED: &str = ".mcp.json";
 const PRESET: &str = "provider";
 const HOOKS: &str = "hooks";
 /// For how many minutes a cache is kept warm at most.
 pub const KEEP_WARM: &str = "keep_warm";
+const SERVER: &str = "mcp";
 const MODE: &str = "permissions.mode";
 const ALLOW: &str = "permissions.allow";
 const PRIVATE_HOSTS: &str = "web.private_hosts";

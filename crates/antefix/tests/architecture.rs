@@ -48,6 +48,8 @@ const EDGES: [(&str, &[&str]); 12] = [
             "antefix-session",
             "antefix-http",
             "antefix-tools",
+            // It starts servers for `antefix mcp`.
+            "antefix-mcp",
             "antefix-runtime",
         ],
     ),

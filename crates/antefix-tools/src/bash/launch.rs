@@ -142,7 +142,8 @@ pub(super) fn find(context: &Context, program: &str) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-pub(super) fn is_secret(name: &OsStr) -> bool {
+/// Whether a variable of this name may hold a key, and is therefore kept from programs of the agent.
+pub fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     SECRET_NAMES.contains(&name.as_str())
         || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))

@@ -1,6 +1,7 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use antefix_mcp::config::Draft;
 use antefix_models::{Preset, Setting};
 use antefix_runtime::catalogue::Deferral;
 use antefix_runtime::context::Reminders;
@@ -8,7 +9,7 @@ use antefix_tools::hooks::Hook;
 use antefix_tools::permission::Source;
 
 use super::reminders::{DIAGNOSTICS, DIAGNOSTICS_TIMEOUT, MEMORY, REMINDERS, Wanted};
-use super::{ALLOW, DEFER, DENY, KEEP_WARM, LOAD, MODE, PRIVATE_HOSTS, bounds, hooks};
+use super::{ALLOW, DEFER, DENY, KEEP_WARM, LOAD, MODE, PRIVATE_HOSTS, bounds, hooks, servers};
 use crate::failure::Failure;
 
 /// One file of settings, read strictly: what is not known is an error, since a rule that is misspelt would not hold.
@@ -26,6 +27,8 @@ pub(super) struct File {
     pub(super) reminders: Vec<(String, Wanted)>,
     /// Hooks, in the order in which they stand there for each event.
     pub(super) hooks: Vec<Hook>,
+    /// MCP servers.
+    pub(super) servers: Vec<Draft>,
 }
 
 impl File {
@@ -34,11 +37,14 @@ impl File {
             .map_err(|error| Failure::usage(format!("`{}` cannot be read: {error}", path.display())))?;
         let source = Source::new(&format!("{layer} {}", path.display()));
         let (values, presets, reminders, hooks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut file = Self { path: path.to_owned(), source, text, values, presets, reminders, hooks };
+        let servers = Vec::new();
+        let mut file =
+            Self { path: path.to_owned(), source, text, values, presets, reminders, hooks, servers };
         let table: toml::Table =
             file.text.parse().map_err(|error: toml::de::Error| file.wrong(error.message()))?;
         for (name, value) in &table {
             match name.as_str() {
+                "mcp" => file.servers = servers::drafts(value).map_err(|what| file.wrong(&what))?,
                 "model" => file.set("model", value)?,
                 "base_url" => file.set("base_url", value)?,
                 "diagnostics" => file.diagnostics(value)?,

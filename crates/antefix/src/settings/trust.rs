@@ -33,11 +33,12 @@ impl Trust {
     }
 }
 
-/// The digest of a folder's settings.
-pub(super) fn digest(texts: [&String; 2]) -> String {
+/// The digest of a folder's settings, and of its `.mcp.json` where there is one.
+pub(super) fn digest(texts: [&String; 2], servers: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"antefix trust 1");
-    for text in texts {
+    let servers = Some(servers).filter(|servers| !servers.is_empty());
+    for text in texts.map(String::as_str).into_iter().chain(servers) {
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     }
     hasher.finalize().to_hex().to_string()

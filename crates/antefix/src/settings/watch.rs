@@ -6,7 +6,7 @@ use antefix_runtime::driver::Policies;
 use antefix_tools::Shell;
 use antefix_tools::permission::{Policy, Rule};
 
-use super::{Flags, LOCAL, PROJECT, Settings, trust};
+use super::{Flags, LOCAL, PROJECT, SHARED, Settings, trust};
 use crate::environment::Environment;
 
 /// The settings of a running session, looked at again in front of each call: a rule that is added to a file holds for
@@ -46,7 +46,8 @@ impl Watch {
         let folder = &self.settings.folder;
         let user = self.environment.config.as_ref().map(|config| config.join("settings.toml"));
         let trust = self.environment.state.as_ref().map(|state| trust::place(state, folder));
-        let files = [user, Some(folder.join(PROJECT)), Some(folder.join(LOCAL)), trust];
+        let [project, local, shared] = [PROJECT, LOCAL, SHARED].map(|name| Some(folder.join(name)));
+        let files = [user, project, local, shared, trust];
         files.iter().map(|file| Stamp::of(file.as_deref()?)).collect()
     }
 }
