@@ -50,7 +50,7 @@ pub fn configured(settings: &Settings, flags: &ServerFlags) -> Result<Servers, F
         }
         for draft in found.drafts {
             drafts.retain(|(earlier, _)| earlier.name != draft.name);
-            drafts.push((draft, "flag --mcp-config".to_owned()));
+            drafts.push((draft, FLAG.to_owned()));
         }
     }
     drafts.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
@@ -58,6 +58,7 @@ pub fn configured(settings: &Settings, flags: &ServerFlags) -> Result<Servers, F
     for (draft, source) in &drafts {
         match draft.resolve(source, &settings.folder, &environment::variable) {
             Ok(config) => servers.configs.extend(config),
+            Err(error) if source == FLAG => return Err(Failure::usage(error)),
             Err(error) => servers.notes.push(format!("{error} ({source})")),
         }
     }
@@ -83,3 +84,5 @@ fn text_of(named: &str) -> Result<(PathBuf, String), Failure> {
         .map_err(|error| Failure::usage(format!("`{named}` cannot be read: {error}")))?;
     Ok((PathBuf::from(named), text))
 }
+
+const FLAG: &str = "flag --mcp-config";

@@ -111,22 +111,23 @@ impl Session {
         }
         let answer = self.client.send(self.with_headers(outgoing)).await;
         let answer = answer.map_err(|error| self.unreachable(&error))?;
-        self.take_in(answer).await?;
+        self.take_in(answer, sent.id).await?;
         if sent.method.as_deref() == Some("notifications/initialized") {
             self.listen();
         }
         Ok(())
     }
 
-    async fn take_in(&self, mut answer: Incoming) -> std::io::Result<()> {
-        if let Some(id) = answer.header("mcp-session-id") {
-            let id = id.to_owned();
-            self.state().id.get_or_insert(id);
+    /// Takes in the answer to a message; `id` is the message's, if it is a request.
+    async fn take_in(&self, mut answer: Incoming, id: Option<String>) -> std::io::Result<()> {
+        if let Some(session) = answer.header("mcp-session-id") {
+            let session = session.to_owned();
+            self.state().id.get_or_insert(session);
         }
         let kind = answer.header("content-type").unwrap_or_default().to_ascii_lowercase();
         match answer.status {
             200..300 if kind.starts_with("text/event-stream") => {
-                self.read_on(answer);
+                self.read_on(answer, id);
                 Ok(())
             }
             200..300 => {
@@ -135,7 +136,10 @@ impl Session {
                 if !is_whole {
                     return Err(failed("its answer is longer than 32 MiB"));
                 }
-                self.deliver(&body).await;
+                match id {
+                    Some(id) if body.trim_ascii().is_empty() => self.unanswered(&id).await,
+                    _ => self.deliver(&body).await,
+                }
                 Ok(())
             }
             status => self.refused(status, answer).await,
@@ -174,20 +178,29 @@ impl Session {
         Err(failed(&self.notes.clean(&format!("it answered HTTP {status}: {text}"))))
     }
 
-    /// Reads a stream of events on the side.
-    fn read_on(&self, answer: Incoming) {
+    /// Reads the stream of events that answers a request on the side.
+    fn read_on(&self, answer: Incoming, id: Option<String>) {
         let Some(session) = self.itself.upgrade() else { return };
         let mut state = self.state();
         while state.streams.try_join_next().is_some() {}
         state.streams.spawn(async move {
-            session.events(answer).await;
+            let (_, is_answered) = session.events(answer, id.as_deref()).await;
+            if let Some(id) = id.filter(|_| !is_answered) {
+                session.unanswered(&id).await;
+            }
         });
     }
 
-    /// Hands on the events of a stream; gives how many there were.
-    async fn events(&self, mut answer: Incoming) -> u64 {
+    /// Answers a request that the server has left without an answer, so that nobody waits for it.
+    async fn unanswered(&self, id: &str) {
+        let error = "{\"code\":-32000,\"message\":\"the answer ended before the result\"}";
+        self.deliver(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}").as_bytes()).await;
+    }
+
+    /// Hands on the events of a stream; gives how many there were, and whether one answers that request.
+    async fn events(&self, mut answer: Incoming, id: Option<&str>) -> (u64, bool) {
         let mut parser = Parser::with_limit(LONGEST_MESSAGE);
-        let mut count = 0;
+        let (mut count, mut is_answered) = (0, false);
         while let Ok(Some(chunk)) = answer.chunk().await {
             let Ok(events) = parser.push(&chunk) else {
                 self.notes.add("an event of its stream is longer than 32 MiB");
@@ -195,10 +208,11 @@ impl Session {
             };
             for event in events {
                 count += 1;
+                is_answered |= id.is_some_and(|id| answers(&event.data, id));
                 self.deliver(event.data.as_bytes()).await;
             }
         }
-        count
+        (count, is_answered)
     }
 
     /// Listens for what the server says unasked, for as long as it offers to.
@@ -215,7 +229,7 @@ impl Session {
                     return;
                 }
                 answer.set_idle_timeout(LISTEN_SILENCE);
-                if session.events(answer).await > 0 {
+                if session.events(answer, None).await.0 > 0 {
                     pause = LISTEN_PAUSE;
                 }
                 sleep(pause).await;
@@ -289,8 +303,10 @@ impl Carrier for Handle {
     }
 }
 
-/// What a message is about, for the headers of 2026-07-28.
+/// What a message is about.
 struct Sent {
+    /// Of a request, as it is written.
+    id: Option<String>,
     method: Option<String>,
     /// Of a tool or a prompt, or the address of a resource.
     name: Option<String>,
@@ -298,13 +314,21 @@ struct Sent {
 
 impl Sent {
     fn read(message: &[u8]) -> Self {
-        let Ok(body) = Body::parse(message) else { return Self { method: None, name: None } };
+        let Ok(body) = Body::parse(message) else { return Self { id: None, method: None, name: None } };
         let root = body.root();
         let text = |node: Option<Node<'_>>| node.and_then(Node::str).map(|text| text.into_owned());
         let params = root.get("params");
         let name = params.and_then(|params| params.get("name").or_else(|| params.get("uri")));
-        Self { method: text(root.get("method")), name: text(name) }
+        let id = root.get("id").filter(|_| root.get("method").is_some()).map(|id| id.raw().to_owned());
+        Self { id, method: text(root.get("method")), name: text(name) }
     }
+}
+
+/// Whether a message is the answer to the request of that id.
+fn answers(message: &str, id: &str) -> bool {
+    let Ok(body) = Body::parse(message) else { return false };
+    let root = body.root();
+    root.get("method").is_none() && root.get("id").is_some_and(|found| found.raw().trim_matches('"') == id)
 }
 
 /// Cuts an address into what is connected to, and path and query.

@@ -16,6 +16,8 @@ pub struct Front {
 pub enum Style {
     Json,
     Events,
+    /// Events, of which the last of a call is missing.
+    Cut,
 }
 
 struct Shared {
@@ -119,7 +121,10 @@ impl Shared {
         }
         let (kind, text) = match self.style {
             Style::Json => ("application/json; charset=utf-8", lines.pop().unwrap()),
-            Style::Events => {
+            Style::Events | Style::Cut => {
+                if self.style == Style::Cut && body.contains("tools/call") {
+                    lines.pop();
+                }
                 let events: Vec<_> =
                     lines.iter().map(|line| format!(": ping\n\nevent: message\ndata: {line}\n\n")).collect();
                 ("text/event-stream", events.concat())

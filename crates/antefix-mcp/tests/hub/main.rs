@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use antefix_mcp::{
-    BoxFuture, Bytes, Call, Catalogue, Elicitation, Hub, McpError, Questions, Reply, ServerConfig, State,
-    Wait,
+    BoxFuture, Bytes, Call, CallOutput, Catalogue, Elicitation, Hub, LocalServer, McpError, Questions, Reply,
+    ServerConfig, State, ToolInfo, Transport, Wait,
 };
 use place::Place;
 
@@ -262,6 +262,59 @@ async fn a_server_that_dies_comes_back_with_its_tools_and_is_missed_by_nobody_me
         changed.changed().await.unwrap();
     }
     assert_eq!(call(&hub, "s", "t", "{}").await.unwrap(), "back");
+}
+
+#[tokio::test]
+async fn a_list_is_read_again_when_it_has_outlived_what_it_said() {
+    let place = Place::new();
+    for (ttl, lists) in [("0", 2), ("600000", 1)] {
+        let script = format!(r#"{{"lists":[[{TOOL}],[]],"ttl_ms":{ttl},"cache_scope":"private"}}"#);
+        let hub = Hub::start(vec![place.server("s", &script)], place.options());
+        hub.ready(Wait::All).await;
+        hub.refresh().await;
+        let view = || hub.catalogue().server("s").unwrap().clone();
+        assert_eq!(
+            (view().listed, view().cache_scope.as_deref()),
+            (1, Some("private")),
+            "not with each message"
+        );
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        tokio::time::resume();
+        hub.refresh().await;
+        assert_eq!((view().listed, names(&hub.catalogue()).is_empty()), (lists, lists == 2), "{ttl}");
+    }
+}
+
+struct Local;
+
+impl LocalServer for Local {
+    fn tools(&self) -> Vec<ToolInfo> {
+        vec![ToolInfo::new("b", "B", "{}"), ToolInfo::new("a", "A", r#"{"z":1.0,"a":2}"#)]
+    }
+
+    fn call<'a>(&'a self, tool: &'a str, arguments: Bytes) -> BoxFuture<'a, CallOutput> {
+        Box::pin(async move {
+            if tool == "b" {
+                pending::<()>().await;
+            }
+            CallOutput::text(String::from_utf8_lossy(&arguments))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_server_in_this_process() {
+    let place = Place::new();
+    let mut config = ServerConfig::new("own", Transport::Local(Arc::new(Local)), "test");
+    config.call_timeout = Duration::from_millis(50);
+    let hub = Hub::start(vec![config], place.options());
+    hub.ready(Wait::All).await;
+    assert_eq!(names(&hub.catalogue()), "mcp__own__a mcp__own__b");
+    assert_eq!(call(&hub, "own", "a", r#"{"n":1.0e2}"#).await.unwrap(), r#"{"n":1.0e2}"#);
+    let error = call(&hub, "own", "b", "{}").await.unwrap_err().to_string();
+    assert_eq!(error, "the MCP server `own` has not answered `tools/call` within 50 ms");
+    hub.stop().await;
 }
 
 #[tokio::test]

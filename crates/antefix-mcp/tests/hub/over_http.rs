@@ -108,3 +108,18 @@ async fn nobody_at_the_address_is_said() {
     let state = hub.catalogue().server("s").unwrap().state.clone();
     assert!(matches!(&state, State::Failed { why, retries: true } if why.contains("refused")), "{state:?}");
 }
+
+/// A stream that was cut left its call waiting until the call's own timeout.
+#[tokio::test]
+async fn an_answer_that_is_cut_ends_the_call() {
+    let place = Place::new();
+    let front = Front::start(SCRIPT, Style::Cut, None);
+    let hub = Hub::start(vec![config(&front, None)], place.options());
+    hub.ready(Wait::All).await;
+    let call = Call { server: "s", tool: "t", arguments: Bytes::from_static(b"{}") };
+    let error = hub.call(call, pending(), |_| ()).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the MCP server `s` answered `tools/call` with error -32000: the answer ended before the result"
+    );
+}
