@@ -99,7 +99,7 @@ impl fmt::Debug for Transport {
 }
 
 /// A server that is a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Stdio {
     /// The program: a path, or a name that is looked for on `PATH`.
     pub command: String,
@@ -109,6 +109,16 @@ pub struct Stdio {
     pub env: BTreeMap<String, Secret>,
     /// Its working folder; the session's, if there is none.
     pub cwd: Option<PathBuf>,
+}
+
+impl fmt::Debug for Stdio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An argument may be the value of a variable, and so a key.
+        let args = format!("{} arguments", self.args.len());
+        let mut out = f.debug_struct("Stdio");
+        out.field("command", &self.command).field("args", &args).field("env", &self.env);
+        out.field("cwd", &self.cwd).finish()
+    }
 }
 
 /// A server behind an address.
@@ -122,7 +132,10 @@ pub struct Http {
 
 impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http").field("url", &shown_url(&self.url)).field("headers", &self.headers).finish()
+        // A path may hold the value of a variable, and so a key.
+        let shown = shown_url(&self.url);
+        let host = shown.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+        f.debug_struct("Http").field("url", &host).field("headers", &self.headers).finish()
     }
 }
 

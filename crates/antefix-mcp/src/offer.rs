@@ -98,7 +98,7 @@ impl PromptMessage {
             let content = Content::read(node.get("content")?, &mut room);
             Some(Self { role: text(node, "role")?, content })
         };
-        Some(nodes.filter_map(|node| read(node)).collect())
+        Some(nodes.filter_map(&mut read).collect())
     }
 }
 

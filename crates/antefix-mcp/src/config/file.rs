@@ -257,7 +257,14 @@ mod tests {
         Ok(config.map(|config| {
             let secrets: Vec<_> = config.secrets().iter().map(|secret| secret.expose().to_owned()).collect();
             let patience = (config.timeout.as_millis(), config.call_timeout.as_millis());
-            format!("{:?} {secrets:?} {patience:?} {}", config.transport, config.required)
+            let reached = match &config.transport {
+                Transport::Stdio(stdio) => format!("{} {:?} in {:?}", stdio.command, stdio.args, stdio.cwd),
+                Transport::Http(http) => http.url.clone(),
+                Transport::Local(_) => String::new(),
+            };
+            let debug = format!("{config:?}");
+            assert!(!debug.contains("t0ken"), "{debug}");
+            format!("{reached} {secrets:?} {patience:?} {}", config.required)
         }))
     }
 
@@ -265,16 +272,16 @@ mod tests {
     fn servers_are_read() {
         for (server, expect) in [
             (
-                r#"{"command":"npx","args":["-y","x"],"env":{"K":"${TOKEN}"}}"#,
-                "Stdio { command: \"npx\", args: [\"-y\", \"x\"], env: {\"K\": [secret]}, cwd: None } [\"t0ken\", \"t0ken\"] (30000, 120000) false",
+                r#"{"command":"npx","args":["-y","x","--token=${TOKEN}"],"env":{"K":"${TOKEN}"}}"#,
+                r#"npx ["-y", "x", "--token=t0ken"] in None ["t0ken", "t0ken", "t0ken"] (30000, 120000) false"#,
             ),
             (
                 r#"{"type":"stdio","command":"./s","cwd":"sub","timeout":5,"callTimeout":7,"required":true,"autoApprove":[1]}"#,
-                "Stdio { command: \"./s\", args: [], env: {}, cwd: Some(\"/work/sub\") } [] (5, 7) true",
+                r#"./s [] in Some("/work/sub") [] (5, 7) true"#,
             ),
             (
-                r#"{"type":"http","url":"https://${HOST:-a.example}/mcp?k=v","headers":{"Authorization":"Bearer ${TOKEN}"}}"#,
-                "Http { url: \"https://a.example/mcp?…\", headers: {\"Authorization\": [secret]} } [\"Bearer t0ken\", \"t0ken\"] (30000, 120000) false",
+                r#"{"type":"http","url":"https://${HOST:-a.example}/${TOKEN}/mcp?k=v","headers":{"Authorization":"Bearer ${TOKEN}"}}"#,
+                r#"https://a.example/t0ken/mcp?k=v ["Bearer t0ken", "t0ken", "t0ken"] (30000, 120000) false"#,
             ),
         ] {
             assert_eq!(resolved(server), Ok(Some(expect.to_owned())), "{server}");

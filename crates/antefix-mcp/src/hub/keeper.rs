@@ -79,6 +79,15 @@ impl Carried {
     }
 }
 
+impl Drop for Carried {
+    fn drop(&mut self) {
+        if let Self::Session(session) = self {
+            // Its streams hold it, so that it would not end by itself.
+            session.close();
+        }
+    }
+}
+
 impl Connection {
     /// Looks after it until it ends, which gives the reason, or until the hub does.
     async fn attend(mut self, server: &Server, stopping: &mut watch::Receiver<bool>) -> Option<ConnectError> {

@@ -89,7 +89,7 @@ impl Session {
     }
 
     /// Ends what comes in; whoever waits for an answer gets none.
-    fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut state = self.state();
         state.incoming = None;
         state.streams.abort_all();

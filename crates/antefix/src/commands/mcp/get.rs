@@ -33,9 +33,9 @@ pub(super) async fn get(around: Surroundings, name: &str, json: bool) -> Result<
     });
     let page = Page { server, resources, prompts, problems };
     if json {
-        say!("{}", page.json())
+        say!("{}", page.json());
     } else {
-        page.print()
+        page.print();
     }
     let is_fine = server.state == State::Ready && page.problems.is_empty();
     Ok(ExitCode::from(u8::from(!is_fine)))
