@@ -43,6 +43,8 @@ rows! {
     memory "memory",
     todo "todo",
     permission_mode "permission-mode",
+    tool_denied "tool-denied",
+    tool_allowed "tool-allowed",
     reminder_off "reminder-off",
     reminder_on "reminder-on",
     killed_while_told "killed-while-told",

@@ -117,6 +117,12 @@ fn surroundings() -> Vec<Row> {
         Row::new("permission-mode", "the user lets the agent look only")
             .goes_on(&["--continue", "--permission-mode", "read-only"])
             .told(&["The permission mode is `read-only`"]),
+        Row::new("tool-denied", "the user forbids a tool")
+            .goes_on(&["--continue", "--deny", "bash"])
+            .told(&["does not allow calls of these tools any more"]),
+        Row::new("tool-allowed", "the user allows a tool again that was forbidden")
+            .change([Say("A detour.", &["--deny", "bash"])])
+            .told(&["does not allow calls of these tools any more", "These tools are not refused any more"]),
         Row::new("reminder-off", "reminders of git are switched off, and another branch is checked out")
             .change([Git(&["checkout", "-q", "-b", "another"])])
             .goes_on(&["--continue", "--no-reminder", "git"]),
