@@ -13,6 +13,7 @@ use antefix_tools::permission::Mode;
 use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::servers::ServerFlags;
 pub use conform::ConformArgs;
 pub use mcp::{McpAction, McpArgs};
 pub use money::{
@@ -168,6 +169,9 @@ pub struct RunArgs {
     /// `read(.env)`
     #[arg(long, value_name = "TOOL|RULE")]
     pub deny: Vec<String>,
+    /// MCP servers.
+    #[command(flatten)]
+    pub servers: ServerFlags,
     /// Leave tools of MCP servers out of the prompt until the model looks for them, for a new session (docs/tools.md);
     /// `auto` if nothing is set
     #[arg(long, value_enum, value_name = "WHEN")]

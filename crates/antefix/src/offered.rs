@@ -128,4 +128,4 @@ fn are_known<'a>(mut names: impl Iterator<Item = &'a String>, registry: &Registr
 const FETCHES: u64 = 2;
 
 /// The first contract whose tools may come while a session runs, and are found and called through others.
-const ARRIVES: u64 = 3;
+pub const ARRIVES: u64 = 3;

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
+use antefix_mcp::Hub;
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
-use antefix_runtime::catalogue::NoServers;
+use antefix_runtime::catalogue::{McpServers, NoServers, Servers};
 use antefix_runtime::context::{Baseline, StartHooks};
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state, take_up_answers};
 use antefix_runtime::head::HeadSpec;
@@ -34,7 +35,8 @@ use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
 use crate::lane::altered;
-use crate::offered::{Offered, Terms};
+use crate::offered::{ARRIVES, Offered, Terms};
+use crate::servers;
 use crate::settings::{Flags, KEEP_WARM, Settings as Holding, Watch};
 use crate::surroundings::{surroundings, watcher};
 
@@ -130,7 +132,13 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         loaded: holding.loaded().into_iter().chain(args.load_tool.clone()).collect(),
         private_hosts: holding.private_hosts(),
     };
-    let mut offered = Offered::find(args, lane, terms, Arc::new(NoServers))?;
+    let contract = lane.map_or(CONTRACT, |lane| lane.contract);
+    let servers: Arc<dyn Servers> = if terms.takes_tools && contract >= ARRIVES {
+        Arc::new(start_servers(args, environment, &holding, &mut notices).await?)
+    } else {
+        Arc::new(NoServers)
+    };
+    let mut offered = Offered::find(args, lane, terms, servers)?;
     notices.append(&mut offered.notices);
     notices.extend(unknown_model(&rules));
     notices.extend(unpriced(&endpoint, &model));
@@ -282,6 +290,28 @@ fn not_holding(holding: &Holding) -> Option<String> {
     let first = keys.first()?;
     let others = if keys.len() > 1 { format!(" and {} more", keys.len() - 1) } else { String::new() };
     Some(format!("this folder is {}: `{first}`{others} in its settings does not hold", holding.trust.text()))
+}
+
+/// Starts the MCP servers, and waits for those that are required.
+async fn start_servers(
+    args: &RunArgs,
+    environment: &Environment,
+    holding: &Holding,
+    notices: &mut Vec<String>,
+) -> Result<McpServers, Failure> {
+    let configured = servers::configured(holding, &args.servers)?;
+    notices.extend(configured.notes);
+    let hub = Hub::start(configured.configs, servers::options(&holding.folder, environment));
+    let servers = McpServers::new(Arc::new(hub));
+    match servers.arrive().await.into_iter().next() {
+        Some((server, why)) => {
+            Err(Failure::failed(format!("the MCP server `{server}` is required, and has not come up: {why}"))
+                .hint(format!(
+                    "`antefix mcp test {server}` says more; without `required` the session begins without it"
+                )))
+        }
+        None => Ok(servers),
+    }
 }
 
 fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str, baseline: Baseline) -> HeadSpec {

@@ -3,6 +3,7 @@ mod server;
 use std::path::Path;
 use std::process::ExitCode;
 
+use antefix_runtime::catalogue::DEFER_FROM;
 use antefix_runtime::store::Sessions;
 use antefix_tools::permission::Effect;
 use antefix_tools::sandbox::{Available, OWN_PROGRAM, can_mount};
@@ -15,6 +16,7 @@ use crate::out::say;
 use crate::screen::harmless;
 use crate::settings::{Flags, Settings};
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::text::grouped;
 
 /// One thing that was looked at.
 struct Check {
@@ -38,6 +40,7 @@ pub fn doctor(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, 
         state(environment),
         shell(),
         sandbox(),
+        deferral(),
     ];
     Ok(print(&checks, args))
 }
@@ -152,6 +155,15 @@ fn state(environment: &Environment) -> Check {
         }
         Err(error) => Check { name: "sessions", ok: false, text: error.to_string() },
     }
+}
+
+fn deferral() -> Check {
+    let text = format!(
+        "tools of MCP servers are deferred from {} tokens of definitions on; how well models find and call them then is \
+         unmeasured (docs/tools.md)",
+        grouped(DEFER_FROM.0)
+    );
+    Check { name: "tools", ok: true, text }
 }
 
 fn shell() -> Check {
