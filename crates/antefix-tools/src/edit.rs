@@ -165,6 +165,11 @@ pub(crate) fn content(context: &Context, regular: &mut Regular, shown: &str) -> 
     Ok(content)
 }
 
+/// How two texts differ, in unified form, of at most `cap` bytes.
+pub(crate) fn compared(before: &str, after: &str, cap: usize) -> String {
+    diff::unified(before.as_bytes(), after.as_bytes(), &diff::changes(before, after), cap)
+}
+
 /// Checks that the model has seen the file in the state it is in, and that it may be changed.
 pub(crate) fn check_seen(
     context: &Context,

@@ -1,6 +1,7 @@
 //! The files the model has seen, by path.
 
 mod contents;
+mod outside;
 mod replay;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use contents::Contents;
 
+pub use outside::{Comparison, Now, Present};
 pub use replay::Step;
 
 /// Something the model learned about a file, with the state the file was in.
@@ -86,6 +88,8 @@ struct Seen {
     whole: bool,
     /// Where lines of this state were shown.
     shown: Vec<Shown>,
+    /// How often the model has learned of it.
+    learned: u64,
 }
 
 /// Lines that were shown.
@@ -166,6 +170,7 @@ impl Inner {
     fn apply(&mut self, fact: &FileFact) {
         self.work += 1;
         let before = self.seen.remove(&fact.path);
+        let learned = before.as_ref().map_or(0, |seen| seen.learned) + 1;
         let same = before.as_ref().is_some_and(|seen| seen.fact.digest == fact.digest);
         let whole = match fact.scope {
             Scope::Whole | Scope::Write => true,
@@ -182,7 +187,7 @@ impl Inner {
         if !same {
             self.contents.remove(&fact.path);
         }
-        self.seen.insert(fact.path.clone(), Seen { fact: fact.clone(), whole, shown });
+        self.seen.insert(fact.path.clone(), Seen { fact: fact.clone(), whole, shown, learned });
     }
 }
 

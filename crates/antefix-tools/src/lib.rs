@@ -49,7 +49,7 @@ pub use context::{Context, Limits, Progress, ProgressKind};
 pub use definition::{Definition, DefinitionError};
 pub use edit::Edit;
 pub use executor::{Call, Executor};
-pub use files::{FileFact, FileTable, Scope, Step};
+pub use files::{Comparison, FileFact, FileTable, Now, Present, Scope, Step};
 pub use glob::Glob;
 pub use grep::Grep;
 pub use input::Fields;

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memrchr};
-use similar::{ChangeTag, TextDiff};
+use similar::{ChangeTag, DiffTag, TextDiff};
 
-use super::replace::Change;
+use super::replace::{Change, difference};
 
 /// The diff in unified form with three lines of context and without file names, of at most `cap` bytes. Only
 /// the neighbourhood of the changes is compared, so that a big file costs no more than a small one.
@@ -24,6 +24,32 @@ pub(super) fn unified(before: &[u8], after: &[u8], changes: &[Change], cap: usiz
     }
     text.pop();
     text
+}
+
+/// The runs of lines that differ; one run if there is too much between the first and the last to compare it.
+pub(super) fn changes(before: &str, after: &str) -> Vec<Change> {
+    let all = difference(before.as_bytes(), after.as_bytes());
+    let end = all.range.start + all.new.len();
+    let (Some(old), Some(new)) = (before.get(all.range.clone()), after.get(all.range.start..end)) else {
+        return vec![all];
+    };
+    if old.len() + new.len() > COMPARED_BYTES {
+        return vec![all];
+    }
+    let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
+        (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let len = |lines: Option<&[&str]>| lines.unwrap_or_default().iter().map(|line| line.len()).sum::<usize>();
+    let mut changes = Vec::new();
+    for op in TextDiff::from_slices(&old_lines, &new_lines).ops() {
+        if op.tag() == DiffTag::Equal {
+            continue;
+        }
+        let start = all.range.start + len(old_lines.get(..op.old_range().start));
+        let text: String = new_lines.get(op.new_range()).unwrap_or_default().concat();
+        let range = start..start + len(old_lines.get(op.old_range()));
+        changes.push(Change { range, new: text.into_bytes() });
+    }
+    changes
 }
 
 /// The whole lines among the first `room` bytes.
