@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use antefix_runtime::clock;
 use antefix_runtime::context::{
-    Budget, Date, Diagnostics, Environment as Place, Git, GitStatus, Instructions, Memory, Permissions,
-    Surroundings, Watcher,
+    Budget, Date, Diagnostics, Environment as Place, Files, Git, GitStatus, Instructions, Memory,
+    Permissions, Surroundings, Watcher,
 };
 use antefix_session::guard::Limits;
 use antefix_session::spend::Spend;
@@ -40,6 +40,7 @@ pub fn watcher(environment: &Environment, holding: &Settings, context: &Context,
         watcher.add(Memory::new(file));
     }
     watcher.add(Permissions::new(holding.mode.0));
+    watcher.add(Files::default());
     watcher.add(Budget::new(limits));
     if let Some((command, timeout)) = holding.diagnostics() {
         watcher.add(Diagnostics::new(command, timeout, context.clone()));
