@@ -251,6 +251,9 @@ pub enum SessionsAction {
     Show {
         /// The session, or the first characters of its name; the last one of this folder if nothing is said
         id: Option<String>,
+        /// Show what the model was told of its surroundings, and nothing else
+        #[arg(long)]
+        reminders: bool,
     },
 }
 

@@ -1,3 +1,5 @@
+mod reminders;
+
 use std::process::ExitCode;
 
 use antefix_runtime::store::Summary;
@@ -20,10 +22,15 @@ use crate::text::{efficiency, grouped};
 pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let sessions = folders::sessions(environment)?;
     let cwd = folders::working_folder(None)?;
-    if let Some(SessionsAction::Show { id }) = &args.action {
+    if let Some(SessionsAction::Show { id, reminders }) = &args.action {
         let id = folders::find(&sessions, id.as_deref(), &cwd)?;
         let (header, entries) = read(&sessions.inspect(&id)?.transcript)?;
-        show(&replay(header, &entries)?, args.json);
+        let conversation = replay(header, &entries)?;
+        if *reminders {
+            reminders::show(&conversation, args.json)
+        } else {
+            show(&conversation, args.json)
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let shown = cwd.to_string_lossy();

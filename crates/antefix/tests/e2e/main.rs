@@ -24,6 +24,7 @@ mod oracle;
 mod permissions;
 mod providers;
 mod random;
+mod reminders;
 mod sandbox;
 mod shell;
 mod terminal;
