@@ -125,16 +125,19 @@ fn a_hostile_repository_gets_nothing_before_it_is_trusted() {
     }
 }
 
-/// Hooks and servers of the Model Context Protocol are no settings: a file that has them stops the run.
+/// Servers of the Model Context Protocol are no settings, and hooks are a table: a file that has them otherwise stops the
+/// run.
 #[test]
 fn settings_that_are_none_stop_the_run() {
     let (trap, url) = trap();
-    for text in
-        ["hooks = [\"touch owned\"]", "[mcp.x]\ncommand = \"touch\"", "[env]\nANTHROPIC_BASE_URL = \"x\""]
-    {
+    for (text, said) in [
+        ("hooks = [\"touch owned\"]", "`hooks` is no table"),
+        ("[mcp.x]\ncommand = \"touch\"", "is no setting"),
+        ("[env]\nANTHROPIC_BASE_URL = \"x\"", "is no setting"),
+    ] {
         let case = repository(&url);
         case.write(".antefix/settings.toml", text);
-        case.antefix(["run", "Help"]).ends().code(2).stderr("is no setting");
+        case.antefix(["run", "Help"]).ends().code(2).stderr(said);
         assert!(case.sent().is_empty());
         nothing_happened(&case, &trap);
     }
