@@ -178,12 +178,10 @@ impl Conversation {
                 self.stage = self.stage.fork();
                 self.note("fork");
             }
-            5 if self.random.once_in(3) => {
-                if self.stage.session.conversation().lane().is_some() {
-                    self.stage.compact();
-                    self.note("compaction, as asked");
-                    self.rest();
-                }
+            5 if self.random.once_in(3) && self.stage.session.conversation().lane().is_some() => {
+                self.stage.compact();
+                self.note("compaction, as asked");
+                self.rest();
             }
             4 if self.random.once_in(3) => {
                 let dialect = self.stage.setup.dialect;
