@@ -231,7 +231,11 @@ async fn calls_end_as_the_server_lets_them() {
     assert!(std::fs::read_to_string(mark).unwrap().contains("cancelled by the user"), "the server was told");
     let huge = call(&hub, "s", "huge", "{}").await.unwrap();
     assert!(huge.len() < 8_400_000 && huge.ends_with("[cut: more than 8 MiB were returned]"));
-    assert_eq!(call(&hub, "s", "secret", "{}").await.unwrap(), "not set", "only what the options say is passed on");
+    assert_eq!(
+        call(&hub, "s", "secret", "{}").await.unwrap(),
+        "not set",
+        "only what the options say is passed on"
+    );
     assert_eq!(call(&hub, "s", "own", "{}").await.unwrap(), "s3cret-value");
     let died = call(&hub, "s", "die", "{}").await.unwrap_err().to_string();
     assert_eq!(

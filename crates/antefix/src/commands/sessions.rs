@@ -27,9 +27,9 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
         let (header, entries) = read(&sessions.inspect(&id)?.transcript)?;
         let conversation = replay(header, &entries)?;
         if *reminders {
-            reminders::show(&conversation, args.json)
+            reminders::show(&conversation, args.json);
         } else {
-            show(&conversation, args.json)
+            show(&conversation, args.json);
         }
         return Ok(ExitCode::SUCCESS);
     }
