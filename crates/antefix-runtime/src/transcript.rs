@@ -2,7 +2,7 @@
 
 use antefix_session::conversation::{ApplyError, Conversation};
 use antefix_session::line::{LineError, Reader};
-use antefix_session::record::{Entry, Header, Millis, RecordError};
+use antefix_session::record::{Entry, Header, Millis, RecordError, Spawned};
 
 use crate::store::{
     AppendError, Durability, FileStore, SessionId, SessionIdError, Sessions, StoreError, TranscriptStore,
@@ -67,6 +67,28 @@ pub struct OpenSession {
 /// # Errors
 /// [`OpenError`] if its files cannot be made.
 pub fn create(sessions: &Sessions, cwd: &str, now: Millis) -> Result<OpenSession, OpenError> {
+    make(sessions, cwd, now, None)
+}
+
+/// Makes a session that works for a call of another one.
+///
+/// # Errors
+/// [`OpenError`] if its files cannot be made.
+pub fn spawn(
+    sessions: &Sessions,
+    cwd: &str,
+    now: Millis,
+    spawned_by: Spawned,
+) -> Result<OpenSession, OpenError> {
+    make(sessions, cwd, now, Some(spawned_by))
+}
+
+fn make(
+    sessions: &Sessions,
+    cwd: &str,
+    now: Millis,
+    spawned_by: Option<Spawned>,
+) -> Result<OpenSession, OpenError> {
     let id = uuid::Uuid::now_v7().to_string().parse::<SessionId>()?;
     let header = Header {
         session: id.as_str().to_owned(),
@@ -74,6 +96,7 @@ pub fn create(sessions: &Sessions, cwd: &str, now: Millis) -> Result<OpenSession
         created: now,
         build: env!("CARGO_PKG_VERSION").to_owned(),
         forked_from: None,
+        spawned_by,
     };
     begin(sessions, &id, header, &[])
 }
@@ -107,6 +130,8 @@ pub fn fork(sessions: &Sessions, from: &SessionId, now: Millis) -> Result<OpenSe
         created: now,
         build: env!("CARGO_PKG_VERSION").to_owned(),
         forked_from: Some((from.as_str().to_owned(), last)),
+        // A copy works for nobody.
+        spawned_by: None,
         cwd: header.cwd,
     };
     begin(sessions, &id, header, &entries)

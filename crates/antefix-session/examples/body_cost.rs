@@ -130,6 +130,7 @@ fn header() -> Header {
         created: Millis(1),
         build: "0".to_owned(),
         forked_from: None,
+        spawned_by: None,
     }
 }
 

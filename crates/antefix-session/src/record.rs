@@ -39,6 +39,19 @@ pub struct Header {
     pub build: String,
     /// The session and record this one was forked from.
     pub forked_from: Option<(String, RecordId)>,
+    /// The call of another session that this one works for.
+    pub spawned_by: Option<Spawned>,
+}
+
+/// The call of a session that another one works for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spawned {
+    /// The session that called.
+    pub session: String,
+    /// The call's id on the wire.
+    pub call: String,
+    /// The agent that was named, if one was.
+    pub agent: Option<String>,
 }
 
 /// A record with its place in the tree.

@@ -6,7 +6,7 @@ use super::encode::{FORMAT_VERSION, KEPT};
 use super::{
     AttemptId, AttemptRecord, ContextRecord, EndReason, Entry, Header, LaneRecord, MessageContent,
     MessageRecord, Millis, Origin, OutcomeRecord, PermissionRecord, Planned, Purpose, Record, RecordId,
-    ResultRecord, RewindReason, compaction,
+    ResultRecord, RewindReason, Spawned, compaction,
 };
 use crate::dialect::Dialect;
 use crate::placement::Placement;
@@ -47,12 +47,21 @@ impl Header {
             Some(from) => Some((text(from, "session")?, RecordId(number(from, "record")?))),
             None => None,
         };
+        let spawned_by = match node.get("spawned_by") {
+            Some(by) => Some(Spawned {
+                session: text(by, "session")?,
+                call: text(by, "call")?,
+                agent: given(by, "agent", |value| Some(value.str()?.into_owned()))?,
+            }),
+            None => None,
+        };
         Ok(Self {
             session: text(node, "session")?,
             cwd: text(node, "cwd")?,
             created: Millis(number(node, "created")?),
             build: text(node, "build")?,
             forked_from,
+            spawned_by,
         })
     }
 }

@@ -20,6 +20,14 @@ impl Header {
             from.text("session", session).number("record", record.0);
             object.raw("forked_from", &from.close());
         }
+        if let Some(spawned) = &self.spawned_by {
+            let mut by = Object::new();
+            by.text("session", &spawned.session).text("call", &spawned.call);
+            if let Some(agent) = &spawned.agent {
+                by.text("agent", agent);
+            }
+            object.raw("spawned_by", &by.close());
+        }
         object.close()
     }
 }

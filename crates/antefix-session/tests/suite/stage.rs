@@ -495,6 +495,7 @@ pub fn header() -> Header {
         created: Millis(1),
         build: "0.1.0".to_owned(),
         forked_from: None,
+        spawned_by: None,
     }
 }
 

@@ -6,7 +6,7 @@ use antefix_session::event::{Command, Event, SessionEvent};
 use antefix_session::machine::{SessionError, Settings};
 use antefix_session::record::{
     AttemptId, EndReason, Entry, Header, LaneRecord, MessageContent, MessageRecord, Millis, Origin,
-    PermissionRecord, Planned, Record, RecordError, RecordId, RewindReason,
+    PermissionRecord, Planned, Record, RecordError, RecordId, RewindReason, Spawned,
 };
 use antefix_session::verify::verify;
 use bytes::Bytes;
@@ -393,6 +393,11 @@ fn objects_that_are_no_records_are_refused() {
     assert_eq!(Header::decode(object.as_bytes()).unwrap_err(), RecordError::Version(1));
     let forked = Header { forked_from: Some(("s0".to_owned(), RecordId(7))), ..header() };
     assert_eq!(Header::decode(&forked.encode()).unwrap(), forked);
+    for agent in [None, Some("explore".to_owned())] {
+        let by = Spawned { session: "s0".to_owned(), call: "toolu_1".to_owned(), agent };
+        let spawned = Header { spawned_by: Some(by), ..header() };
+        assert_eq!(Header::decode(&spawned.encode()).unwrap(), spawned);
+    }
 }
 
 /// Guards are asked in order, and what they decide is on record.

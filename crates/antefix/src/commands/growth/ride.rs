@@ -173,6 +173,7 @@ impl Default for Riders {
             created: antefix_session::record::Millis(0),
             build: String::new(),
             forked_from: None,
+            spawned_by: None,
         };
         Self { conversation: Conversation::new(header), pieces: Vec::new(), of: BTreeMap::new(), open: None }
     }

@@ -1,0 +1,229 @@
+//! Files that users and projects write for agents: Markdown with a head of fields. Here is where they are looked for
+//! and how one is read; [`skills`](crate::skills) and [`agents`](crate::agents) say what they mean.
+
+mod frontmatter;
+mod listing;
+
+pub use frontmatter::{Frontmatter, FrontmatterError, Value};
+pub use listing::{Listed, Listing, Words};
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Where files of one kind are looked for: the user's own folders, then those of the project from the repository's root
+/// down to the working folder.
+///
+/// What the user has written wins over what a project brings under the same name, since anybody may have written that;
+/// of two of a project the deeper one wins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    user: Vec<PathBuf>,
+    project: Vec<PathBuf>,
+    root: PathBuf,
+}
+
+/// A file that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it belongs to the project and not to the user.
+    pub is_of_project: bool,
+    /// What it says.
+    pub text: String,
+}
+
+impl Places {
+    /// The places for `cwd`: folders of the user's own, and the folder `name` of each folder of the project.
+    pub fn new(user: Vec<PathBuf>, cwd: &Path, name: &str) -> Self {
+        let above: Vec<&Path> = cwd.ancestors().collect();
+        let root = above.iter().position(|folder| folder.join(".git").exists()).unwrap_or(0);
+        let folders = above.iter().take(root + 1);
+        Self {
+            user,
+            project: folders.map(|folder| folder.join(name)).collect(),
+            root: above.get(root).map_or_else(|| cwd.to_owned(), |root| (*root).to_owned()),
+        }
+    }
+
+    /// The user's own folders, which may lie outside the workspace.
+    pub fn user(&self) -> &[PathBuf] {
+        &self.user
+    }
+
+    /// The files at `inner` below each entry of the places (of an entry itself where `inner` is empty) for which
+    /// `is_one` holds, those that win first, and a note for each that cannot be read.
+    pub fn find(&self, inner: &str, is_one: impl Fn(&str) -> bool) -> (Vec<Found>, Vec<String>) {
+        let (mut found, mut notes) = (Vec::new(), Vec::new());
+        let user = self.user.iter().map(|folder| (folder, false));
+        for (folder, is_of_project) in user.chain(self.project.iter().map(|folder| (folder, true))) {
+            let (names, cut) = names_in(folder);
+            if cut {
+                notes.push(format!(
+                    "`{}` holds more than {MOST_ENTRIES}: the rest is left out",
+                    shown(folder)
+                ));
+            }
+            for name in names.iter().filter(|name| is_one(name)) {
+                let path = if inner.is_empty() { folder.join(name) } else { folder.join(name).join(inner) };
+                // A folder without the file is no skill, and nothing to speak of.
+                if std::fs::symlink_metadata(&path).is_err() {
+                    continue;
+                }
+                match self.read(&path, is_of_project) {
+                    Ok(text) => found.push(Found { path, is_of_project, text }),
+                    Err(problem) => notes.push(format!("`{}` is left out: {problem}", shown(&path))),
+                }
+            }
+        }
+        (found, notes)
+    }
+
+    /// The text of a file, or why it is not taken. A project's file is not taken from outside the project: what a link
+    /// leads to could be any file of the user's.
+    fn read(&self, path: &Path, is_of_project: bool) -> Result<String, String> {
+        let real = path.canonicalize().map_err(|error| error.to_string())?;
+        if is_of_project && !self.root.canonicalize().is_ok_and(|root| real.starts_with(root)) {
+            return Err("it is a link out of the project".to_owned());
+        }
+        let metadata = std::fs::metadata(&real).map_err(|error| error.to_string())?;
+        if !metadata.is_file() {
+            return Err("it is no file".to_owned());
+        }
+        let mut bytes = Vec::new();
+        let file = File::open(&real).map_err(|error| error.to_string())?;
+        file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        if bytes.len() as u64 > LONGEST {
+            return Err(format!("it is longer than {} KiB", LONGEST >> 10));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())?;
+        if text.contains('\0') { Err("it holds NUL, so it is no text".to_owned()) } else { Ok(text) }
+    }
+}
+
+/// Whether a text is a name that the model and the user can write: 1 to 64 of `a-z`, `A-Z`, `0-9`, `-` and `_`.
+pub fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// A text on one line, without control characters, of at most so many letters.
+pub fn on_one_line(text: &str, most: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
+    let mut cut: String = line.chars().take(most).map(clean).collect();
+    if line.chars().nth(most).is_some() {
+        cut.push('…');
+    }
+    cut
+}
+
+/// Names of a folder's entries in order, and whether there are more than are looked at.
+fn names_in(folder: &Path) -> (Vec<String>, bool) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return (Vec::new(), false) };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .take(MOST_ENTRIES * 8)
+        .collect();
+    names.sort();
+    let cut = names.len() > MOST_ENTRIES;
+    names.truncate(MOST_ENTRIES);
+    (names, cut)
+}
+
+fn shown(path: &Path) -> String {
+    on_one_line(&path.to_string_lossy(), 300)
+}
+
+/// Bytes of a file that is taken.
+const LONGEST: u64 = 256 << 10;
+
+/// Entries of a folder that are looked at.
+const MOST_ENTRIES: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn found(places: &Places) -> (Vec<String>, Vec<String>) {
+        let (found, notes) = places.find("", |name| name.ends_with(".md"));
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        let texts = found.iter().map(|one| format!("{} {} {}", name(&one.path), one.is_of_project, one.text));
+        let problem = |note: String| {
+            let (path, problem) = note.split_once(": ").unwrap();
+            let path = path.trim_start_matches('`').split('`').next().unwrap();
+            format!("{}: {problem}", name(Path::new(path)))
+        };
+        (texts.collect(), notes.into_iter().map(problem).collect())
+    }
+
+    #[test]
+    fn files_are_found_where_they_may_lie_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        let (own, inner) = (folder.path().join("own"), root.join("inner"));
+        for path in [&own, &root.join(".git"), &root.join("a"), &inner.join("a")] {
+            std::fs::create_dir_all(path).unwrap();
+        }
+        std::fs::write(folder.path().join("secret.md"), "secret").unwrap();
+        std::fs::write(own.join("mine.md"), "mine").unwrap();
+        std::fs::write(own.join("mine.txt"), "no").unwrap();
+        std::fs::write(root.join("a/outer.md"), "outer").unwrap();
+        std::fs::write(inner.join("a/inner.md"), "inner").unwrap();
+        symlink("../../a/outer.md", inner.join("a/link.md")).unwrap();
+        // What is hostile.
+        std::fs::create_dir(root.join("a/folder.md")).unwrap();
+        std::fs::write(root.join("a/binary.md"), b"\xff\xfe").unwrap();
+        std::fs::write(root.join("a/nul.md"), b"a\0b").unwrap();
+        std::fs::write(root.join("a/huge.md"), vec![b'a'; LONGEST as usize + 1]).unwrap();
+        symlink("cycle.md", root.join("a/cycle.md")).unwrap();
+        symlink("../../secret.md", root.join("a/out.md")).unwrap();
+        symlink(&own, root.join("a/own.md")).unwrap();
+
+        let places = Places::new(vec![own], &inner, "a");
+        let (texts, notes) = found(&places);
+        assert_eq!(
+            texts,
+            ["mine.md false mine", "inner.md true inner", "link.md true outer", "outer.md true outer"]
+        );
+        let looped = std::fs::read(root.join("a/cycle.md")).unwrap_err();
+        assert_eq!(
+            notes,
+            [
+                "binary.md: it is not text in UTF-8".to_owned(),
+                format!("cycle.md: {looped}"),
+                "folder.md: it is no file".to_owned(),
+                "huge.md: it is longer than 256 KiB".to_owned(),
+                "nul.md: it holds NUL, so it is no text".to_owned(),
+                "out.md: it is a link out of the project".to_owned(),
+                "own.md: it is a link out of the project".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_are_words() {
+        for (name, expect) in [
+            ("review-2_x", true),
+            ("", false),
+            ("../x", false),
+            ("a b", false),
+            ("é", false),
+            ("a/b", false),
+            (&"x".repeat(65), false),
+        ] {
+            assert_eq!(is_name(name), expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_description_is_one_line() {
+        assert_eq!(on_one_line(" a\n\tb\u{1b}[2J  c ", 99), "a b\u{fffd}[2J c");
+        assert_eq!(on_one_line("abcdef", 3), "abc…");
+    }
+}
