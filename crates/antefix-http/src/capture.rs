@@ -40,6 +40,11 @@ impl Capture {
         Ok(Self { folder: folder.to_owned(), next: AtomicU64::new(u64::saturating_add(highest, 1)) })
     }
 
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Writes a request's body, given in pieces, and gives it its number.
     ///
     /// # Errors

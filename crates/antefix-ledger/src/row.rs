@@ -249,6 +249,8 @@ pub enum Purpose {
     Advisor,
     /// An earlier request was made once more so that its cache entry lives on.
     Warm,
+    /// The response, in the session of a subagent.
+    Subagent,
 }
 
 impl Purpose {
@@ -259,12 +261,13 @@ impl Purpose {
             Self::Compaction => "compaction",
             Self::Advisor => "advisor",
             Self::Warm => "warm",
+            Self::Subagent => "subagent",
         }
     }
 
     /// The purpose of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Message, Self::Compaction, Self::Advisor, Self::Warm];
+        let all = [Self::Message, Self::Compaction, Self::Advisor, Self::Warm, Self::Subagent];
         all.into_iter().find(|purpose| purpose.name() == name)
     }
 }

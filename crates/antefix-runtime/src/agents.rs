@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::definitions::{Found, Frontmatter, Listed, Listing, Places, Words, is_name, on_one_line};
+use antefix_tools::is_selected;
+
+use crate::definitions::{
+    Finds, Found, Frontmatter, Listed, Listing, Places, Words, is_markdown, is_name, on_one_line,
+};
 
 /// The agents of a user and a project, looked for anew whenever they are asked for.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +43,12 @@ impl Agents {
     /// The agents there are now in order of their names, and a note for each file that is none, or that says something
     /// of its tools that is not taken.
     pub fn find(&self) -> (Vec<AgentFile>, Vec<String>) {
-        let (files, mut notes) = self.places.find("", |name| name.ends_with(".md"));
+        self.look().0
+    }
+
+    /// As [`find`](Self::find); and whether something could not be read, so that there may be more.
+    fn look(&self) -> ((Vec<AgentFile>, Vec<String>), bool) {
+        let Finds { files, mut notes, is_cut_short } = self.places.find("", is_markdown);
         let mut agents: Vec<AgentFile> = Vec::new();
         for file in &files {
             let path = on_one_line(&file.path.to_string_lossy(), 300);
@@ -53,23 +62,25 @@ impl Agents {
             }
         }
         agents.sort_by(|a, b| a.name.cmp(&b.name));
-        (agents, notes)
+        ((agents, notes), is_cut_short)
     }
 
-    /// What the model is told of the agents.
-    pub fn listing(&self) -> Listing {
+    /// What the model is told of the agents; `None` while something cannot be read.
+    pub fn listing(&self) -> Option<Listing> {
+        let ((agents, _), is_cut_short) = self.look();
         let mut listing = Listing::default();
-        for agent in self.find().0 {
+        for agent in agents {
             listing.add(&agent.name, Listed { description: agent.description, digest: agent.digest });
         }
-        listing
+        (!is_cut_short).then_some(listing)
     }
 }
 
 impl AgentFile {
-    /// Whether it may use a tool.
+    /// Whether it may use a tool. `mcp__server` stands for all tools of that server.
     pub fn may_use(&self, tool: &str) -> bool {
-        self.tools.as_ref().is_none_or(|tools| tools.contains(tool)) && !self.denied.contains(tool)
+        let names = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>();
+        is_selected(tool, self.tools.as_ref().map(names).as_deref(), &names(&self.denied))
     }
 
     /// Reads a file; gives what of its tools is not taken beside it, and in words why it is no agent.

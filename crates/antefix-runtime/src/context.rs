@@ -8,6 +8,7 @@
 
 mod budget;
 mod date;
+mod definitions;
 mod diagnostics;
 mod environment;
 mod files;
@@ -22,6 +23,7 @@ mod watcher;
 
 pub use budget::Budget;
 pub use date::Date;
+pub use definitions::Definitions;
 pub use diagnostics::Diagnostics;
 pub use environment::Environment;
 pub use files::Files;

@@ -8,7 +8,7 @@ pub use frontmatter::{Frontmatter, FrontmatterError, Value};
 pub use listing::{Listed, Listing, Words};
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Where files of one kind are looked for: the user's own folders, then those of the project from the repository's root
@@ -21,6 +21,17 @@ pub struct Places {
     user: Vec<PathBuf>,
     project: Vec<PathBuf>,
     root: PathBuf,
+}
+
+/// What is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finds {
+    /// The files, those that win first.
+    pub files: Vec<Found>,
+    /// A note for each that is not taken.
+    pub notes: Vec<String>,
+    /// The system refused to read a folder or a file, so that more may be there than is found.
+    pub is_cut_short: bool,
 }
 
 /// A file that was found.
@@ -52,19 +63,13 @@ impl Places {
         &self.user
     }
 
-    /// The files at `inner` below each entry of the places (of an entry itself where `inner` is empty) for which
-    /// `is_one` holds, those that win first, and a note for each that cannot be read.
-    pub fn find(&self, inner: &str, is_one: impl Fn(&str) -> bool) -> (Vec<Found>, Vec<String>) {
-        let (mut found, mut notes) = (Vec::new(), Vec::new());
+    /// The files at `inner` below each entry of the places (each entry itself where `inner` is empty) for which `is_one`
+    /// holds.
+    pub fn find(&self, inner: &str, is_one: impl Fn(&str) -> bool) -> Finds {
+        let mut finds = Finds::default();
         let user = self.user.iter().map(|folder| (folder, false));
         for (folder, is_of_project) in user.chain(self.project.iter().map(|folder| (folder, true))) {
-            let (names, cut) = names_in(folder);
-            if cut {
-                notes.push(format!(
-                    "`{}` holds more than {MOST_ENTRIES}: the rest is left out",
-                    shown(folder)
-                ));
-            }
+            let names = names_in(folder, &mut finds);
             for name in names.iter().filter(|name| is_one(name)) {
                 let path = if inner.is_empty() { folder.join(name) } else { folder.join(name).join(inner) };
                 // A folder without the file is no skill, and nothing to speak of.
@@ -72,33 +77,57 @@ impl Places {
                     continue;
                 }
                 match self.read(&path, is_of_project) {
-                    Ok(text) => found.push(Found { path, is_of_project, text }),
-                    Err(problem) => notes.push(format!("`{}` is left out: {problem}", shown(&path))),
+                    Ok(text) => finds.files.push(Found { path, is_of_project, text }),
+                    Err(problem) => {
+                        finds.is_cut_short |= problem.is_of_system;
+                        let problem = problem.text;
+                        finds.notes.push(format!("`{}` is left out: {problem}", shown(&path)));
+                    }
                 }
             }
         }
-        (found, notes)
+        finds
     }
 
     /// The text of a file, or why it is not taken. A project's file is not taken from outside the project: what a link
     /// leads to could be any file of the user's.
-    fn read(&self, path: &Path, is_of_project: bool) -> Result<String, String> {
-        let real = path.canonicalize().map_err(|error| error.to_string())?;
+    fn read(&self, path: &Path, is_of_project: bool) -> Result<String, Problem> {
+        let real = path.canonicalize()?;
         if is_of_project && !self.root.canonicalize().is_ok_and(|root| real.starts_with(root)) {
-            return Err("it is a link out of the project".to_owned());
+            return Err("it is a link out of the project".into());
         }
-        let metadata = std::fs::metadata(&real).map_err(|error| error.to_string())?;
-        if !metadata.is_file() {
-            return Err("it is no file".to_owned());
+        if !std::fs::metadata(&real)?.is_file() {
+            return Err("it is no file".into());
         }
         let mut bytes = Vec::new();
-        let file = File::open(&real).map_err(|error| error.to_string())?;
-        file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        File::open(&real)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > LONGEST {
-            return Err(format!("it is longer than {} KiB", LONGEST >> 10));
+            return Err(format!("it is longer than {} KiB", LONGEST >> 10).as_str().into());
         }
-        let text = String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())?;
-        if text.contains('\0') { Err("it holds NUL, so it is no text".to_owned()) } else { Ok(text) }
+        let text = String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8")?;
+        if text.contains('\0') { Err("it holds NUL, so it is no text".into()) } else { Ok(text) }
+    }
+}
+
+/// Why a file is not taken.
+struct Problem {
+    text: String,
+    /// Not because of what the file is: it could not be read.
+    is_of_system: bool,
+}
+
+impl From<&str> for Problem {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), is_of_system: false }
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        // What leads nowhere is not there.
+        let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+        let is_of_system = !is_absent(&error) && !is_loop;
+        Self { text: error.to_string(), is_of_system }
     }
 }
 
@@ -106,6 +135,11 @@ impl Places {
 pub fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Whether a name is a Markdown file's.
+pub fn is_markdown(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "md")
 }
 
 /// A text on one line, without control characters, of at most so many letters.
@@ -120,18 +154,32 @@ pub fn on_one_line(text: &str, most: usize) -> String {
     cut
 }
 
-/// Names of a folder's entries in order, and whether there are more than are looked at.
-fn names_in(folder: &Path) -> (Vec<String>, bool) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return (Vec::new(), false) };
-    let mut names: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .take(MOST_ENTRIES * 8)
-        .collect();
+/// Names of a folder's entries in order, as many as are looked at.
+fn names_in(folder: &Path, finds: &mut Finds) -> Vec<String> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => {
+            if !is_absent(&error) {
+                finds.is_cut_short = true;
+                finds.notes.push(format!("`{}` cannot be read: {error}", shown(folder)));
+            }
+            return Vec::new();
+        }
+    };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.take(MOST_ENTRIES * 8).collect();
     names.sort();
-    let cut = names.len() > MOST_ENTRIES;
-    names.truncate(MOST_ENTRIES);
-    (names, cut)
+    if names.len() > MOST_ENTRIES {
+        names.truncate(MOST_ENTRIES);
+        let note =
+            format!("`{}` holds more than {MOST_ENTRIES} entries: the rest is left out", shown(folder));
+        finds.notes.push(note);
+    }
+    names
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn shown(path: &Path) -> String {
@@ -151,7 +199,8 @@ mod tests {
     use super::*;
 
     fn found(places: &Places) -> (Vec<String>, Vec<String>) {
-        let (found, notes) = places.find("", |name| name.ends_with(".md"));
+        let Finds { files: found, notes, is_cut_short } = places.find("", is_markdown);
+        assert!(!is_cut_short, "{notes:?}");
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
         let texts = found.iter().map(|one| format!("{} {} {}", name(&one.path), one.is_of_project, one.text));
         let problem = |note: String| {
@@ -204,6 +253,23 @@ mod tests {
                 "own.md: it is a link out of the project".to_owned(),
             ]
         );
+    }
+
+    /// A folder that cannot be read for a while does not mean that its files are gone.
+    #[test]
+    fn what_the_system_refuses_may_be_there() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        let places = Places::new(vec![folder.path().join("none")], folder.path(), "a");
+        assert_eq!(places.find("", |_| true), Finds::default());
+        std::fs::set_permissions(folder.path().join("a"), PermissionsExt::from_mode(0o0)).unwrap();
+        // Root reads it all the same.
+        let is_refused = std::fs::read_dir(folder.path().join("a")).is_err();
+        assert_eq!(places.find("", |_| true).is_cut_short, is_refused);
+        // A name that is too long is refused to everybody.
+        let places = Places::new(vec![folder.path().join("x".repeat(300))], folder.path(), "none");
+        assert!(places.find("", |_| true).is_cut_short);
     }
 
     #[test]

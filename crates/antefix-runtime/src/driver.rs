@@ -4,12 +4,15 @@ mod anew;
 mod calls;
 mod gate;
 mod hooked;
+mod kin;
 mod recall;
 mod watch;
 
 pub use anew::NewHead;
-pub use calls::{jobs_started, shell_state, source_block};
+pub use calls::{jobs_started, shell_state, source_block, subagent_of};
 pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
+pub(crate) use kin::{FromSubagent, Parent};
+pub use kin::{Purse, Restriction, Subagent, SubagentNews};
 pub use recall::recall;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -31,6 +34,7 @@ use crate::provider::Provider;
 use crate::store::{AppendError, Durability, TranscriptStore};
 use gate::Gate;
 use hooked::{Submitted, hook_news};
+use kin::Kin;
 use watch::Watch;
 
 /// Why a turn could not be brought to an end. The session on disk is intact: opening it again goes on from there.
@@ -62,6 +66,13 @@ pub enum Shown<'a> {
     Question(&'a Question),
     /// Something was decided about a call.
     Decided(&'a Decided),
+    /// A subagent shows something.
+    Subagent {
+        /// Which.
+        subagent: &'a Subagent,
+        /// What.
+        news: &'a SubagentNews,
+    },
 }
 
 /// How a turn ended.
@@ -89,6 +100,7 @@ pub struct Agent<S> {
     stale: bool,
     /// Makes heads for what goes on from a summary.
     new_head: Option<NewHead>,
+    kin: Kin,
 }
 
 impl<S: TranscriptStore> Agent<S> {
@@ -108,6 +120,7 @@ impl<S: TranscriptStore> Agent<S> {
             watch: None,
             stale: false,
             new_head: None,
+            kin: Kin::default(),
         }
     }
 
@@ -246,6 +259,17 @@ impl<S: TranscriptStore> Agent<S> {
             let event = tokio::select! {
                 biased;
                 Some(()) = interrupts.recv() => Event::Interrupt,
+                message = kin::next(&mut self.kin.subagents) => {
+                    match message {
+                        FromSubagent::News(subagent, news) => {
+                            show(Shown::Subagent { subagent: &subagent, news: &news });
+                        }
+                        FromSubagent::Question(question, reply) => {
+                            self.question(question, reply, &mut turn, show);
+                        }
+                    }
+                    continue;
+                }
                 Some(message) = turn.inbox.recv() => match message {
                     // What comes of a summary is told in one event.
                     Inbox::Delta(_) if self.session.is_compacting() => continue,
@@ -258,10 +282,7 @@ impl<S: TranscriptStore> Agent<S> {
                         continue;
                     }
                     Inbox::Question { question, reply } => {
-                        if self.answers.is_some() {
-                            turn.waiting.insert(question.id, reply);
-                            show(Shown::Question(&question));
-                        }
+                        self.question(question, reply, &mut turn, show);
                         continue;
                     }
                     Inbox::Decided(decided) => {
@@ -309,6 +330,22 @@ impl<S: TranscriptStore> Agent<S> {
         }
     }
 
+    /// Shows a question to whoever answers, or passes it on to those who may know somebody; dropped, it is refused.
+    fn question(
+        &self,
+        question: Question,
+        reply: oneshot::Sender<Choice>,
+        turn: &mut Running,
+        show: &mut impl FnMut(Shown<'_>),
+    ) {
+        if let Some(parent) = &self.kin.parent {
+            parent.ask(question, reply);
+        } else if self.answers.is_some() {
+            turn.waiting.insert(question.id, reply);
+            show(Shown::Question(&question));
+        }
+    }
+
     fn nobody_answers(&mut self, turn: &mut Running) {
         self.answers = None;
         turn.waiting.clear();
@@ -342,6 +379,9 @@ impl<S: TranscriptStore> Agent<S> {
                 self.stale = true;
             }
             Command::Emit(event) => {
+                if let SessionEvent::RequestFinished(_) = event {
+                    self.kin.spent(&self.session);
+                }
                 show(Shown::Event(&event));
                 match event {
                     SessionEvent::TurnEnded { reason, message, .. } => {

@@ -3,14 +3,18 @@
 //! [`driver::Agent`] does what the pure state machine of `antefix-session` asks: it appends to a [`store`], sends
 //! through a [`provider`], runs tools and waits. [`head`] renders what stands in front of the messages, once.
 
+pub mod agents;
 pub mod catalogue;
 pub mod clock;
 pub mod context;
+pub mod definitions;
 pub mod driver;
 pub mod head;
 pub mod provider;
+pub mod skills;
 mod socket;
 pub mod store;
+pub mod subagents;
 pub mod transcript;
 pub mod web;
 

@@ -59,6 +59,25 @@ impl Provider {
         Self { client, dialect, credential, betas, headers, capture: None, replay, digest: Arc::default() }
     }
 
+    /// The same server for another session that asks it at the same time. What it captures goes into the folder `name`
+    /// of this one's captures; recorded steps stay with this one.
+    ///
+    /// # Errors
+    /// When that folder cannot be made.
+    pub fn beside(&self, name: &str) -> std::io::Result<Self> {
+        let folder = self.capture.as_ref().map(|capture| capture.folder().join(name));
+        Ok(Self {
+            client: self.client.clone(),
+            dialect: self.dialect,
+            credential: self.credential.clone(),
+            betas: self.betas.clone(),
+            headers: self.headers.clone(),
+            capture: folder.map(|folder| Capture::open(&folder)).transpose()?,
+            replay: Mutex::default(),
+            digest: Arc::default(),
+        })
+    }
+
     /// The protocol that is spoken.
     pub fn dialect(&self) -> Dialect {
         self.dialect

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use antefix_tools::{Failure, Shelf};
 
-use crate::definitions::{Found, Frontmatter, Listed, Listing, Places, Words, is_name, on_one_line};
+use crate::definitions::{Finds, Found, Frontmatter, Listed, Listing, Places, Words, is_name, on_one_line};
 
 /// The skills of a user and a project, looked for anew whenever they are asked for.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,12 @@ impl Skills {
 
     /// The skills there are now in order of their names, and a note for each file that is none.
     pub fn find(&self) -> (Vec<SkillFile>, Vec<String>) {
-        let (files, mut notes) = self.places.find("SKILL.md", |_| true);
+        self.look().0
+    }
+
+    /// As [`find`](Self::find); and whether something could not be read, so that there may be more.
+    fn look(&self) -> ((Vec<SkillFile>, Vec<String>), bool) {
+        let Finds { files, mut notes, is_cut_short } = self.places.find("SKILL.md", |_| true);
         let mut skills: Vec<SkillFile> = Vec::new();
         for file in &files {
             match SkillFile::read(file) {
@@ -57,16 +62,17 @@ impl Skills {
             }
         }
         skills.sort_by(|a, b| a.name.cmp(&b.name));
-        (skills, notes)
+        ((skills, notes), is_cut_short)
     }
 
-    /// What the model is told of the skills.
-    pub fn listing(&self) -> Listing {
+    /// What the model is told of the skills; `None` while something cannot be read.
+    pub fn listing(&self) -> Option<Listing> {
+        let ((skills, _), is_cut_short) = self.look();
         let mut listing = Listing::default();
-        for skill in self.find().0.into_iter().filter(|skill| skill.is_for_model) {
+        for skill in skills.into_iter().filter(|skill| skill.is_for_model) {
             listing.add(&skill.name, Listed { description: skill.description, digest: skill.digest });
         }
-        listing
+        (!is_cut_short).then_some(listing)
     }
 
     /// What the user means with a prompt that begins with `/NAME`, where NAME is a skill: the prompt, and the skill's
@@ -249,7 +255,7 @@ mod tests {
                 "its name `../../up` is not 1 to 64 of a-z, A-Z, 0-9, `-` and `_`"
             ]
         );
-        let text = skills.listing().text(&WORDS).unwrap();
+        let text = skills.listing().unwrap().text(&WORDS).unwrap();
         assert!(text.contains("- plain: Does it.") && !text.contains("hidden"), "{text}");
     }
 

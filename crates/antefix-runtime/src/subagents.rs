@@ -20,6 +20,7 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::agents::{AgentFile, Agents};
+use crate::context::{Surroundings, Watcher};
 use crate::definitions::on_one_line;
 use crate::driver::{
     Agent, DriverError, FromSubagent, Parent, Purse, Restriction, Shown, Subagent, SubagentNews, TurnEnd,
@@ -50,7 +51,12 @@ pub struct SubagentSpec {
     pub rules: Box<dyn Fn(&str) -> Rules + Send + Sync>,
     /// What each session keeps to; money is bounded for all together.
     pub settings: Settings,
+    /// Who looks at the surroundings of a session with that context, and where.
+    pub surroundings: Box<Surround>,
 }
+
+/// See [`SubagentSpec::surroundings`].
+pub type Surround = dyn Fn(&Context) -> (Watcher, Surroundings) + Send + Sync;
 
 impl Subagents {
     /// Subagents that nobody employs yet.
@@ -92,7 +98,7 @@ impl Subagents {
             () = context.cancellation.cancelled() => return Err(Failure::new(CANCELLED)),
             place = self.places.acquire() => place,
         };
-        let (mut child, subagent, lane) = self.child(&parent, &order, agent, context.call_id())?;
+        let (mut child, subagent, lane) = self.child(&parent, &order, agent, context.call_id()).await?;
         let lives = if lane.cache == Some(Ttl::OneHour) { HOUR } else { FIVE_MINUTES };
         let mut leader = tokio::select! {
             biased;
@@ -128,7 +134,7 @@ impl Subagents {
     }
 
     /// A subagent in a session of its own, its lane open.
-    fn child(
+    async fn child(
         &self,
         parent: &Parent,
         order: &Order,
@@ -150,15 +156,18 @@ impl Subagents {
             agent: named,
             description: on_one_line(&order.description, 60),
         });
-        let (lane, rules) = head::lane(&self.spec, parent, agent.as_ref());
         let provider = parent.provider.beside(&subagent.session).map_err(|error| failed(&error))?;
         let own = parent.context.afresh(opened.store.folder().join("outputs"));
+        let (mut watcher, around) = (self.spec.surroundings)(&own);
+        let baseline = watcher.baseline(&around).await;
+        let (lane, rules) = head::lane(&self.spec, parent, agent.as_ref(), baseline);
         let mut settings = self.spec.settings.clone();
         settings.limits.max_cost = None;
         let session = Session::new(opened.conversation, rules, settings);
         let mut child = Agent::new(session, opened.store, parent.executor.clone(), own, provider);
         child.work_for(parent, Arc::clone(&subagent), Restriction::of(agent));
         child.share(&self.purse, self.max_cost());
+        child.watch(watcher, around);
         child.open_lane(lane.clone()).map_err(|error| failed(&error))?;
         Ok((child, subagent, lane))
     }
@@ -191,7 +200,7 @@ async fn run(
     show: impl FnMut(Shown<'_>) + Send,
 ) -> Result<TurnEnd, DriverError> {
     let (interrupt, mut interrupts) = mpsc::unbounded_channel();
-    let turn = child.prompt(vec![prompt], &mut interrupts, show);
+    let turn = child.work(prompt, &mut interrupts, show);
     tokio::pin!(turn);
     tokio::select! {
         biased;
@@ -218,7 +227,7 @@ fn report(
         }
         Err(error) => Some(format!("the subagent broke down: {error}")),
     };
-    let last = conversation.path().filter(|message| message.origin() == Origin::Assistant).last();
+    let last = conversation.path().rfind(|message| message.origin() == Origin::Assistant);
     let text: Vec<String> =
         last.map(|last| last.blocks().iter().filter_map(text_of).collect()).unwrap_or_default();
     let text = match text.join("\n") {

@@ -75,6 +75,21 @@ impl Context {
         }
     }
 
+    /// The context of another session with the same places and bounds, in which nothing has been seen or done; `spill` is
+    /// its folder for long outputs.
+    pub fn afresh(&self, spill: impl Into<PathBuf>) -> Self {
+        Self {
+            readable: self.readable.clone(),
+            environment: Arc::clone(&self.environment),
+            helper: self.helper.clone(),
+            carries_over: self.carries_over,
+            sandbox: Arc::clone(&self.sandbox),
+            limits: self.limits.clone(),
+            can_mount: Arc::clone(&self.can_mount),
+            ..Self::new(&self.cwd, spill)
+        }
+    }
+
     /// Sets the environment for commands.
     pub fn with_environment(mut self, environment: Vec<(OsString, OsString)>) -> Self {
         self.environment = Arc::new(environment);
@@ -244,6 +259,8 @@ pub struct Limits {
     pub kept_bytes: usize,
     /// Bytes of one line that `grep` shows.
     pub grep_line_bytes: usize,
+    /// Bytes of a subagent's report that are returned at most.
+    pub report_bytes: usize,
     /// Bytes of a command's output that are returned at most, half from its start and half from its end.
     pub shell_bytes: usize,
     /// Bytes of a command's output that are kept in a file at most.
@@ -276,6 +293,7 @@ impl Default for Limits {
             glob_files: 200,
             kept_bytes: 8 << 20,
             grep_line_bytes: 400,
+            report_bytes: 30_000,
             shell_bytes: 30_000,
             spill_bytes: 256 << 20,
             shell_state_bytes: 16 << 10,

@@ -36,7 +36,7 @@ pub struct Call {
 /// | `Anywhere` | – | – | waits | – | waits |
 /// | `Exclusive` | waits | waits | waits | waits | waits |
 ///
-/// Calls with [`Access::Session`] wait for those of the same name, and else are as `Nothing`.
+/// [`Access::Delegated`] is as `Anywhere`. Calls with [`Access::Session`] wait for those of the same name, and else are as `Nothing`.
 ///
 /// "Same path" includes a folder and what lies below it. So edits of one file are made in call order, a shell
 /// command that follows an edit in the batch sees the edited file, and shell commands run beside each other.
@@ -175,7 +175,8 @@ struct Batch {
 fn must_wait(earlier: &Access, later: &Access) -> bool {
     match (earlier, later) {
         (Access::Exclusive, _) | (_, Access::Exclusive) => true,
-        (Access::Anywhere, Access::Writes(_)) | (Access::Writes(_), Access::Anywhere) => true,
+        (Access::Anywhere | Access::Delegated, Access::Writes(_))
+        | (Access::Writes(_), Access::Anywhere | Access::Delegated) => true,
         (Access::Reads(a), Access::Writes(b)) | (Access::Writes(a), Access::Reads(b) | Access::Writes(b)) => {
             overlap(a, b)
         }

@@ -15,6 +15,8 @@ pub struct Output {
     pub shell: Option<ShellState>,
     /// The number of the job that this call has started; not part of the prompt.
     pub job: Option<u64>,
+    /// The session of the subagent that has done it; not part of the prompt.
+    pub subagent: Option<String>,
 }
 
 impl Output {
@@ -28,6 +30,7 @@ impl Output {
             facts: Vec::new(),
             shell: None,
             job: None,
+            subagent: None,
         }
     }
 

@@ -85,8 +85,8 @@ pub struct Decision {
     pub by_default: bool,
 }
 
-/// Modes and rules of a session.
-#[derive(Debug)]
+/// Modes and rules of a session. A clone shares the shell and the allow rules that are remembered.
+#[derive(Clone, Debug)]
 pub struct Policy {
     root: PathBuf,
     home: Option<PathBuf>,
@@ -205,7 +205,7 @@ impl Policy {
             Access::Reads(path) => self.decide_path(tool, false, path, text("path").as_deref()),
             Access::Writes(path) => self.decide_path(tool, true, path, text("path").as_deref()),
             _ if tool == web_fetch::NAME => self.decide_page(&text("url").unwrap_or_default()),
-            Access::Session(_) => self.by_mode(Verdict::Allow, true),
+            Access::Session(_) | Access::Delegated => self.by_mode(Verdict::Allow, true),
             Access::Nothing | Access::Anywhere | Access::Exclusive => self.decide_other(tool),
         }
     }

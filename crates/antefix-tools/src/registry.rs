@@ -157,7 +157,7 @@ pub enum Registered {
 /// Version of the contract between the definitions of the built-in tools, which a session freezes, and what runs its
 /// calls. It goes up when a definition changes or a tool comes or goes after a release. What a session's model was told
 /// of its tools stays true: since 2, a command of `bash` starts where the one before it has ended; since 3, there are
-/// tools that stand in no array.
+/// tools that stand in no array, skills and subagents.
 pub const CONTRACT: u64 = 3;
 
 /// Whether a tool is among those of a session: in `allow` (`None`: all are) and not in `deny`. `mcp__server` stands for

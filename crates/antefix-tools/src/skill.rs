@@ -25,9 +25,12 @@ pub struct Skill {
 }
 
 impl Skill {
+    /// Name of the tool.
+    pub const NAME: &'static str = "skill";
+
     /// Makes the tool.
     pub fn new(shelf: Arc<dyn Shelf>) -> Self {
-        Self { definition: built_in(NAME, DESCRIPTION, SCHEMA), shelf }
+        Self { definition: built_in(Self::NAME, DESCRIPTION, SCHEMA), shelf }
     }
 }
 
@@ -37,7 +40,7 @@ impl Tool for Skill {
     }
 
     fn access(&self, _: &Context, _: &Body) -> Access {
-        Access::Session(NAME)
+        Access::Session(Self::NAME)
     }
 
     fn call<'a>(&'a self, _: &'a Context, input: Body) -> BoxFuture<'a, Output> {
@@ -61,8 +64,6 @@ fn take(shelf: &dyn Shelf, input: &Body) -> Result<Output, Failure> {
     let arguments = fields.optional_string("arguments", "what the skill is to be used on")?;
     shelf.take(name.trim(), arguments.as_deref()).map(Output::text)
 }
-
-const NAME: &str = "skill";
 
 const DESCRIPTION: &str = "Gives the text of a skill: instructions for one kind of work, written by the user or for \
     this project. Which skills there are is said at the start of the session, and what changes is said later. Call it \
@@ -101,7 +102,7 @@ mod tests {
             (r#"{"name":"one"}"#, Output::text("text for None")),
             (r#"{"name":" one ","arguments":"a b"}"#, Output::text("text for Some(\"a b\")")),
             (r#"{"name":"two"}"#, Output::error("there is no such skill")),
-            (r#"{}"#, Output::error("`name` is missing: expected the name of a skill as a string")),
+            (r"{}", Output::error("`name` is missing: expected the name of a skill as a string")),
         ] {
             assert_eq!(tool.call(&context, Body::parse(input).unwrap()).await, expect, "{input}");
         }

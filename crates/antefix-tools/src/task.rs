@@ -166,7 +166,7 @@ mod tests {
             (r#"{"prompt":"stop"}"#, Output { is_error: true, ..done(stopped) }),
             (r#"{"prompt":"p","agent":"none"}"#, Output::error("there is no agent `none`")),
             (r#"{"prompt":" "}"#, Output::error("`prompt` is empty: say what is to be done")),
-            (r#"{}"#, Output::error("`prompt` is missing: expected what is to be done as a string")),
+            (r"{}", Output::error("`prompt` is missing: expected what is to be done as a string")),
         ] {
             assert_eq!(tool.call(&context, Body::parse(input).unwrap()).await, expect, "{input}");
         }

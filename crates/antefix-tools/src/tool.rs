@@ -47,6 +47,9 @@ pub enum Access {
     Session(&'static str),
     /// May read and write anywhere, and answers for its own order with its like: shell commands.
     Anywhere,
+    /// Nothing by itself: it has calls made, each of which is decided upon by itself. Runs beside its like, as what may
+    /// read and write anywhere.
+    Delegated,
     /// Runs alone.
     Exclusive,
 }

@@ -131,7 +131,7 @@ impl Endpoint {
 
     /// The rules of a model there.
     pub fn rules(&self, model: &str) -> Rules {
-        self.preset.as_ref().map_or_else(|| rules(self.platform, model), |preset| preset.rules(model, None))
+        rules_at(self.preset.as_ref(), self.platform, model)
     }
 
     /// Whether tools are offered.
@@ -179,6 +179,11 @@ impl Endpoint {
             Dialect::OpenAiChat => false,
         }
     }
+}
+
+/// The rules of a model at a preset's server, or on a platform.
+pub fn rules_at(preset: Option<&Preset>, platform: Platform, model: &str) -> Rules {
+    preset.map_or_else(|| rules(platform, model), |preset| preset.rules(model, None))
 }
 
 /// The key, where it is found first: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`, the helper command.

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use antefix_runtime::store::{SessionId, Sessions, Summary};
+use antefix_session::record::{Header, Spawned};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -31,6 +32,11 @@ pub fn working_folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
+/// The call that a session works for, if it is a subagent's.
+pub fn spawned_by(summary: &Summary) -> Option<Spawned> {
+    Header::decode(&summary.header).ok()?.spawned_by
+}
+
 /// The session of that name or with a name that begins so; the last one of `cwd` if nothing is asked for.
 ///
 /// # Errors
@@ -38,7 +44,8 @@ pub fn working_folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
 pub fn find(sessions: &Sessions, asked: Option<&str>, cwd: &Path) -> Result<SessionId, Failure> {
     let cwd = cwd.to_string_lossy();
     let Some(asked) = asked else {
-        let last = sessions.list(Some(&cwd))?.into_iter().next();
+        // What a subagent has said is not what the user goes on with.
+        let last = sessions.list(Some(&cwd))?.into_iter().find(|summary| spawned_by(summary).is_none());
         return last.map(|summary| summary.id).ok_or_else(|| {
             Failure::usage(format!("there is no session of `{cwd}`"))
                 .hint("`antefix sessions --all` lists all")

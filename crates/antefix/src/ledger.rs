@@ -383,7 +383,7 @@ fn unanswered(sent: &Sent, header: &Header, message: u64) -> Posting {
         at_ms: sent.started.0,
         platform: sent.platform,
         model: sent.model.clone(),
-        purpose: Purpose::Message,
+        purpose: if header.spawned_by.is_some() { Purpose::Subagent } else { Purpose::Message },
         status: None,
         modifiers: Modifiers::default(),
         row: None,

@@ -11,7 +11,7 @@ use antefix_runtime::context::Watcher;
 use antefix_runtime::driver::Policies;
 use antefix_runtime::web::web_fetch;
 use antefix_session::record::LaneRecord;
-use antefix_tools::{Arrivals, CONTRACT, Registry};
+use antefix_tools::{Arrivals, CONTRACT, Registry, Tool};
 
 use crate::cli::RunArgs;
 use crate::failure::Failure;
@@ -41,6 +41,8 @@ pub struct Terms {
     pub loaded: Vec<String>,
     /// Hosts that may be fetched from although they are private.
     pub private_hosts: Vec<String>,
+    /// The tools that give skills and hand work to subagents, in this order.
+    pub delegates: [Arc<dyn Tool>; 2],
 }
 
 impl Offered {
@@ -56,10 +58,11 @@ impl Offered {
     ) -> Result<Self, Failure> {
         let contract = lane.map_or(CONTRACT, |lane| lane.contract);
         let catalogue = Arc::new(Catalogue::new(servers));
-        let mut registry = own(contract, terms.private_hosts, &catalogue)?;
+        let mut registry = own(contract, terms.private_hosts, &terms.delegates, &catalogue)?;
         let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
         let deny = tools(&args.deny);
-        are_known(allow.iter().flatten().chain(&deny), &own(CONTRACT, Vec::new(), &catalogue)?)?;
+        let all = own(CONTRACT, Vec::new(), &terms.delegates, &catalogue)?;
+        are_known(allow.iter().flatten().chain(&deny), &all)?;
         let notices = match lane {
             Some(lane) => {
                 catalogue.take_up(&mut registry, lane);
@@ -96,7 +99,12 @@ impl Offered {
 }
 
 /// Our own tools of a contract, in its order.
-fn own(contract: u64, private_hosts: Vec<String>, catalogue: &Arc<Catalogue>) -> Result<Registry, Failure> {
+fn own(
+    contract: u64,
+    private_hosts: Vec<String>,
+    delegates: &[Arc<dyn Tool>; 2],
+    catalogue: &Arc<Catalogue>,
+) -> Result<Registry, Failure> {
     let mut registry = Registry::of_contract(contract).ok_or_else(|| {
         Failure::usage(format!(
             "this session's tools are of contract {contract}, and this antefix knows 1 to {CONTRACT}"
@@ -105,6 +113,11 @@ fn own(contract: u64, private_hosts: Vec<String>, catalogue: &Arc<Catalogue>) ->
     })?;
     if contract >= FETCHES {
         registry.register(Arc::new(web_fetch(private_hosts)));
+    }
+    if contract >= DELEGATES {
+        for tool in delegates {
+            registry.register(Arc::clone(tool));
+        }
     }
     if contract >= ARRIVES {
         registry.register(Arc::new(ToolSearch::new(Arc::clone(catalogue))));
@@ -126,6 +139,9 @@ fn are_known<'a>(mut names: impl Iterator<Item = &'a String>, registry: &Registr
 
 /// The first contract with `web_fetch` in it.
 const FETCHES: u64 = 2;
+
+/// The first contract with skills and subagents.
+pub const DELEGATES: u64 = 3;
 
 /// The first contract whose tools may come while a session runs, and are found and called through others.
 pub const ARRIVES: u64 = 3;

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use antefix_models::Money;
 use antefix_prefix::{Cause, Certainty, Limit};
-use antefix_runtime::driver::Shown;
+use antefix_runtime::driver::{Shown, Subagent, SubagentNews};
 use antefix_session::conversation::Call;
 use antefix_session::event::{RequestReport, SessionEvent, WarmReport};
 use antefix_session::record::EndReason;
@@ -60,11 +60,50 @@ impl Screen {
             Shown::Event(event) => self.event(event),
             // A question is shown by whoever asks it.
             Shown::Progress { .. } | Shown::Question(_) => {}
+            Shown::Subagent { subagent, news } => self.subagent(subagent, news),
             Shown::Decided(decided) => {
                 let (mark, name) =
                     (if decided.allowed { "·" } else { "!" }, one_line(&decided.call.name, 64));
                 if let Some(text) = &decided.text {
                     self.line(&self.yellow(&format!("{mark} {name} {text}")));
+                }
+            }
+        }
+    }
+
+    /// Shows what a subagent does in a line each: its calls, its troubles and its end.
+    fn subagent(&mut self, subagent: &Subagent, news: &SubagentNews) {
+        let name = one_line(subagent.agent.as_deref().unwrap_or(&subagent.description), 40);
+        match news {
+            SubagentNews::Event(SessionEvent::CallStarted(call)) => {
+                self.line(&self.dim(&format!("  {name} → {}", describe(call))));
+            }
+            SubagentNews::Event(SessionEvent::CallFinished { call, is_error: true, text }) => {
+                self.line(&self.dim(&format!("  {name} ✗ {} {}", one_line(&call.name, 64), outcome(text))));
+            }
+            SubagentNews::Event(SessionEvent::RequestFinished(report)) => {
+                if let Some(warning) = report.warning() {
+                    self.line(&self.yellow(&format!("  {name} ! {warning}")));
+                }
+            }
+            SubagentNews::Event(SessionEvent::Retrying { reason, wait, .. }) => {
+                let wait = seconds(*wait);
+                self.line(&self.yellow(&format!("  {name} ! {reason}; trying again in {wait} s")));
+            }
+            SubagentNews::Event(SessionEvent::Notice(text)) => {
+                self.line(&self.yellow(&format!("  {name} ! {text}")));
+            }
+            SubagentNews::Event(SessionEvent::TurnEnded { reason, message, .. }) => {
+                let how = message.as_deref().unwrap_or(reason.word());
+                let text = if *reason == EndReason::EndTurn { "is done" } else { how };
+                self.line(&self.dim(&format!("  {name} · {text}")));
+            }
+            SubagentNews::Event(_) => {}
+            SubagentNews::Decided(decided) => {
+                if let Some(text) = &decided.text {
+                    let mark = if decided.allowed { "·" } else { "!" };
+                    let tool = one_line(&decided.call.name, 64);
+                    self.line(&self.yellow(&format!("  {name} {mark} {tool} {text}")));
                 }
             }
         }

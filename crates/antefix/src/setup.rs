@@ -1,5 +1,6 @@
 //! Puts an agent together from what the user asked for and what the environment says.
 
+mod delegates;
 mod hooks;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,9 @@ use antefix_runtime::context::{Baseline, StartHooks};
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state, take_up_answers};
 use antefix_runtime::head::HeadSpec;
 use antefix_runtime::provider::{Provider, Replay};
+use antefix_runtime::skills::Skills;
 use antefix_runtime::store::{FileStore, Sessions};
+use antefix_runtime::subagents::Subagents;
 use antefix_runtime::{clock, transcript};
 use antefix_session::conversation::{Conversation, Lane};
 use antefix_session::dialect::Dialect;
@@ -26,7 +29,7 @@ use antefix_session::record::LaneRecord;
 use antefix_session::spend::date;
 use antefix_session::warm::{KeepWarm, can_be_warmed};
 use antefix_tools::sandbox::{Available, OWN_PROGRAM, Sandbox};
-use antefix_tools::{CONTRACT, Context, Executor, Jobs, Shell};
+use antefix_tools::{CONTRACT, Context, Executor, Jobs, Shell, Skill, Task};
 
 use crate::asking;
 use crate::cli::{RunArgs, Switch, TtlArg};
@@ -35,10 +38,11 @@ use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::folders;
 use crate::lane::altered;
-use crate::offered::{ARRIVES, Offered, Terms};
+use crate::offered::{ARRIVES, DELEGATES, Offered, Terms};
 use crate::servers;
 use crate::settings::{Flags, KEEP_WARM, Settings as Holding, Watch};
-use crate::surroundings::{surroundings, watcher};
+use crate::surroundings::{Callable, surroundings, watcher};
+use delegates::Employer;
 
 /// An agent, and what lives as long as it.
 pub struct Setup {
@@ -54,6 +58,10 @@ pub struct Setup {
     pub watch: Watch,
     /// The commands in the background.
     pub jobs: Arc<Jobs>,
+    /// The skills of the user and of the folder that tools work in.
+    pub skills: Arc<Skills>,
+    /// What runs its subagents.
+    pub subagents: Arc<Subagents>,
 }
 
 /// Puts the agent together.
@@ -123,7 +131,15 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     };
     let fresh = lane.is_none();
     provider.name_betas(lane.map(|lane| lane.betas.clone()).unwrap_or_default());
+    let skills = Arc::new(delegates::skills(environment, &cwd));
+    notices.extend(skills.find().1);
     let rules = endpoint.rules(&model);
+    let settings = settings(args, &holding)?;
+    let spec = head(args, &endpoint, &rules, &model);
+    let employer = Employer { environment, endpoint: &endpoint, holding: &holding, skills: &skills };
+    let subagents = Arc::new(employer.subagents(&sessions, &cwd, spec.clone(), &settings));
+    notices.extend(subagents.agents().find().1);
+    let has_delegates = lane.is_some_and(|lane| lane.contract >= DELEGATES);
     let terms = Terms {
         takes_tools: endpoint.takes_tools(),
         defers: endpoint.dialect == Dialect::Anthropic && rules.known,
@@ -131,6 +147,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
         deferral: args.defer_tools.map_or_else(|| holding.deferral(), Into::into),
         loaded: holding.loaded().into_iter().chain(args.load_tool.clone()).collect(),
         private_hosts: holding.private_hosts(),
+        delegates: delegates::tools(&skills, &subagents),
     };
     let contract = lane.map_or(CONTRACT, |lane| lane.contract);
     let servers: Arc<dyn Servers> = if terms.takes_tools && contract >= ARRIVES {
@@ -147,26 +164,34 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let (sandbox, unconfined) = holding.bounds.sandbox(Available::probe(), home, temporary)?;
     notices.extend(unconfined);
     let context = context(args, &endpoint, &opened.store, &opened.conversation, &cwd, sandbox);
+    let context = skills.user_folders().iter().fold(context, |context, folder| context.with_readable(folder));
     let readable: Vec<PathBuf> = context.readable.iter().chain([&context.spill]).cloned().collect();
     let watch = || Watch::new(holding.clone(), readable.clone(), environment.clone(), Flags::of(args));
     let (watch, looks) = (watch().with_shell(&context.shell), watch());
     take_up_answers(watch.policy(), &opened.conversation)
         .map_err(|error| Failure::failed(format!("an answer on record cannot be taken up: {error}")))?;
-    let settings = settings(args, &holding)?;
     let (hooks, said) =
         hooks::start(&holding, &opened.store, &opened.conversation, &context, &mut notices).await?;
     let around = surroundings(&context, &holding);
-    let mut watcher = watcher(environment, &holding, &context, settings.limits);
+    let callable = Callable {
+        skills: offered.registry.get(Skill::NAME).map(|_| Arc::clone(&skills)),
+        agents: offered.registry.get(Task::NAME).map(|_| subagents.agents().clone()),
+    };
+    let mut watcher = watcher(environment, &holding, &context, settings.limits, callable);
     offered.watch(&mut watcher, looks, fresh);
     watcher.add(StartHooks::new(said));
     let mut opening = lane.and_then(|_| altered(&opened.conversation, args, &rules));
     if fresh {
         let baseline = watcher.baseline(&around).await;
-        let mut lane = head(args, &endpoint, &rules, &model, baseline).render(&offered.registry);
+        let mut lane = HeadSpec { baseline, ..spec }.render(&offered.registry);
         lane.baseline.push(offered.catalogue.record());
         opening = Some(lane);
     }
     notices.extend(watcher.take_notes());
+    if has_delegates {
+        let session = &opened.conversation.header().session;
+        delegates::spent_before(&sessions, session, &endpoint, subagents.purse())?;
+    }
     let jobs = Arc::clone(&context.jobs);
     let wants_warmth = settings.keep_warm.is_some();
     let session = Session::new(opened.conversation, rules, settings);
@@ -187,7 +212,16 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     if let Some(turn) = args.rewind {
         agent.rewind(turn)?;
     }
-    Ok(Setup { agent, notices, simulator: endpoint.simulator, settings: holding, watch, jobs })
+    Ok(Setup {
+        agent,
+        notices,
+        simulator: endpoint.simulator,
+        settings: holding,
+        watch,
+        jobs,
+        skills,
+        subagents,
+    })
 }
 
 /// The session that goes on, if one does and it is no copy; refused where it would go on with another provider than
@@ -314,7 +348,8 @@ async fn start_servers(
     }
 }
 
-fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str, baseline: Baseline) -> HeadSpec {
+/// The head of a session, but for what it says of its surroundings.
+fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str) -> HeadSpec {
     let ttl = match args.ttl {
         TtlArg::FiveMinutes => Ttl::FiveMinutes,
         TtlArg::OneHour => Ttl::OneHour,
@@ -331,7 +366,7 @@ fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str, baselin
         cache: (args.cache == Switch::On && endpoint.takes_markers()).then_some(ttl),
         system_prompt: args.system_prompt.clone(),
         append_system_prompt: args.append_system_prompt.clone(),
-        baseline,
+        baseline: Baseline::default(),
         chat: endpoint.terms.clone(),
         reminders: Placement::of_model(endpoint.dialect, rules),
     }

@@ -2,7 +2,7 @@
 
 use antefix_models::Counts;
 use antefix_prefix::{Certainty, Limit};
-use antefix_runtime::driver::Shown;
+use antefix_runtime::driver::{Decided, Shown, SubagentNews};
 use antefix_session::conversation::Call;
 use antefix_session::event::{RequestReport, SessionEvent, efficiency_permille};
 use antefix_session::record::Planned;
@@ -34,16 +34,33 @@ impl EventWriter {
                 write_call(&mut object, &question.call);
                 object.text("text", &question.text);
             }
-            Shown::Decided(decided) => {
-                let text = decided.text.as_ref()?;
-                object.text("type", "decision");
-                write_call(&mut object, &decided.call);
-                object.boolean("allowed", decided.allowed).text("text", text);
+            Shown::Decided(decided) => write_decided(&mut object, decided)?,
+            Shown::Subagent { subagent, news } => {
+                let mut who = Object::new();
+                who.text("session_id", &subagent.session).text("call", &subagent.call);
+                if let Some(agent) = &subagent.agent {
+                    who.text("agent", agent);
+                }
+                who.text("description", &subagent.description);
+                object.raw("subagent", &who.close());
+                match news {
+                    SubagentNews::Event(event) => write_event(&mut object, event),
+                    SubagentNews::Decided(decided) => write_decided(&mut object, decided)?,
+                }
             }
         }
         self.seq += 1;
         Some(object.close())
     }
+}
+
+/// `None` for what the mode simply allows.
+fn write_decided(object: &mut Object, decided: &Decided) -> Option<()> {
+    let text = decided.text.as_ref()?;
+    object.text("type", "decision");
+    write_call(object, &decided.call);
+    object.boolean("allowed", decided.allowed).text("text", text);
+    Some(())
 }
 
 fn write_event(object: &mut Object, event: &SessionEvent) {

@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use antefix_runtime::agents::Agents;
 use antefix_runtime::clock;
 use antefix_runtime::context::{
-    Budget, Date, Diagnostics, Environment as Place, Files, Git, GitStatus, Instructions, Memory,
+    Budget, Date, Definitions, Diagnostics, Environment as Place, Files, Git, GitStatus, Instructions, Memory,
     Permissions, Surroundings, Watcher,
 };
+use antefix_runtime::skills::Skills;
 use antefix_session::guard::Limits;
 use antefix_session::spend::Spend;
 use antefix_tools::{Bash, Context};
@@ -28,8 +30,23 @@ pub fn surroundings(context: &Context, holding: &Settings) -> Surroundings {
     }
 }
 
+/// What the user and the project have written for the agent, as far as it may be called.
+#[derive(Clone, Default)]
+pub struct Callable {
+    /// For `skill`.
+    pub skills: Option<Arc<Skills>>,
+    /// For `task`.
+    pub agents: Option<Agents>,
+}
+
 /// All that is watched.
-pub fn watcher(environment: &Environment, holding: &Settings, context: &Context, limits: Limits) -> Watcher {
+pub fn watcher(
+    environment: &Environment,
+    holding: &Settings,
+    context: &Context,
+    limits: Limits,
+    callable: Callable,
+) -> Watcher {
     let mut watcher = Watcher::new(holding.reminders.clone());
     watcher.add(Place::new(Bash::shell(context)));
     watcher.add(Date);
@@ -38,6 +55,12 @@ pub fn watcher(environment: &Environment, holding: &Settings, context: &Context,
     watcher.add(Instructions::new(environment.config.clone(), environment.home.clone()));
     if let Some(file) = holding.memory() {
         watcher.add(Memory::new(file));
+    }
+    if let Some(skills) = callable.skills {
+        watcher.add(Definitions::skills(move || skills.listing()));
+    }
+    if let Some(agents) = callable.agents {
+        watcher.add(Definitions::agents(move || agents.listing()));
     }
     watcher.add(Permissions::new(holding.mode.0));
     watcher.add(Files::default());

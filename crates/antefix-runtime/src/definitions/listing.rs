@@ -38,7 +38,7 @@ impl Listing {
         self.0.entry(name.to_owned()).or_insert(listed);
     }
 
-    /// The list as JSON that it can be read from.
+    /// What a later list is held against, as JSON: each name with digests of its description and its text.
     pub fn state(&self) -> Bytes {
         let mut out = vec![b'{'];
         for (name, listed) in &self.0 {
@@ -46,26 +46,11 @@ impl Listing {
                 out.push(b',');
             }
             write_string(&mut out, name);
-            out.extend_from_slice(b":[");
-            write_string(&mut out, &listed.description);
-            out.push(b',');
-            write_string(&mut out, &listed.digest);
-            out.push(b']');
+            let (description, text) = listed.digests();
+            out.extend_from_slice(format!(":[\"{description}\",\"{text}\"]").as_bytes());
         }
         out.push(b'}');
         out.into()
-    }
-
-    /// Reads what [`state`](Self::state) has written; what is none is an empty list.
-    pub fn read(state: &[u8]) -> Self {
-        let Ok(body) = Body::parse(state.to_vec()) else { return Self::default() };
-        let text = |node: Option<Node<'_>>| Some(node?.str()?.into_owned());
-        let line = |(name, value): (Node<'_>, Node<'_>)| {
-            let mut items = value.items();
-            let listed = Listed { description: text(items.next())?, digest: text(items.next())? };
-            Some((name.str()?.into_owned(), listed))
-        };
-        Self(body.root().members().filter_map(line).collect())
     }
 
     /// The whole list in words; nothing where it is empty.
@@ -74,18 +59,21 @@ impl Listing {
         (!self.0.is_empty()).then(|| format!("{}\n{lines}", words.heading))
     }
 
-    /// In words what is otherwise than in an earlier list; nothing where nothing is.
-    pub fn drift(&self, known: &Self, words: &Words) -> Option<String> {
+    /// In words what is otherwise than in an earlier list with that [state](Self::state); nothing where nothing is. What
+    /// is no state is an empty list's.
+    pub fn drift(&self, known: &[u8], words: &Words) -> Option<String> {
+        let known = known_in(known);
         let (mut added, mut described, mut edited) = (Vec::new(), Vec::new(), Vec::new());
         for (name, now) in &self.0 {
-            match known.0.get(name) {
+            let (description, text) = now.digests();
+            match known.get(name) {
                 None => added.push(name),
-                Some(before) if before.description != now.description => described.push(name),
-                Some(before) if before.digest != now.digest => edited.push(name),
+                Some((before, _)) if *before != description => described.push(name),
+                Some((_, before)) if *before != text => edited.push(name),
                 Some(_) => {}
             }
         }
-        let gone: Vec<&String> = known.0.keys().filter(|name| !self.0.contains_key(*name)).collect();
+        let gone: Vec<&String> = known.keys().filter(|name| !self.0.contains_key(*name)).collect();
         let names = |names: &[&String]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
         let mut parts = Vec::new();
         for (what, lines) in [(words.added, &added), (words.described, &described)] {
@@ -114,8 +102,29 @@ impl Listing {
     }
 }
 
+impl Listed {
+    fn digests(&self) -> (String, String) {
+        let short = |text: &str| text.chars().take(DIGITS).collect();
+        (short(&blake3::hash(self.description.as_bytes()).to_hex()), short(&self.digest))
+    }
+}
+
+/// The names of a state with the digests of each.
+fn known_in(state: &[u8]) -> BTreeMap<String, (String, String)> {
+    let Ok(body) = Body::parse(state.to_vec()) else { return BTreeMap::new() };
+    let text = |node: Option<Node<'_>>| Some(node?.str()?.into_owned());
+    let line = |(name, value): (Node<'_>, Node<'_>)| {
+        let mut items = value.items();
+        Some((name.str()?.into_owned(), (text(items.next())?, text(items.next())?)))
+    };
+    body.root().members().filter_map(line).collect()
+}
+
 /// Bytes of a list's lines with descriptions.
-const LONGEST: usize = 16 << 10;
+const LONGEST: usize = 12 << 10;
+
+/// Digits of a digest that are kept.
+const DIGITS: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -145,12 +154,13 @@ mod tests {
             (vec![], Some("Gone: a, b")),
         ] {
             let now = listing(&now);
-            assert_eq!(now.drift(&Listing::read(&known.state()), &WORDS).as_deref(), expect);
-            assert_eq!(now.drift(&now, &WORDS), None);
+            assert_eq!(now.drift(&known.state(), &WORDS).as_deref(), expect);
+            assert_eq!(now.drift(&now.state(), &WORDS), None);
         }
         assert_eq!(known.text(&WORDS).as_deref(), Some("Things:\n- a: ay\n- b: bee"));
         assert_eq!(Listing::default().text(&WORDS), None);
-        assert_eq!(Listing::read(b"null"), Listing::default());
+        let all = "New:\n- a: ay\n- b: bee";
+        assert_eq!(known.drift(b"null", &WORDS).as_deref(), Some(all));
     }
 
     #[test]

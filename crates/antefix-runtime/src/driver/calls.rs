@@ -5,6 +5,7 @@ use std::sync::Arc;
 use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::event::{Event, Returned};
+use antefix_session::record::ResultRecord;
 use antefix_tools::hooks::Occasion;
 use antefix_tools::{Access, Cancellation, Content, Context, Executor, Output, ProgressKind, ShellState};
 use antefix_wire::json::{Body, Node, write_string};
@@ -30,6 +31,10 @@ impl<S: TranscriptStore> Agent<S> {
             }
         });
         let (executor, outbox, gate) = (self.executor.clone(), turn.outbox.clone(), self.gate.clone());
+        let (refused, calls) = self.kin.refuse(calls);
+        for (call, reason) in refused {
+            give_back(&outbox, &call.id, &Output::error(reason));
+        }
         let hooks = self.hooks.clone();
         let Prepared { batch, broken } = prepared(&executor, &calls);
         turn.tasks.spawn(async move {
@@ -145,6 +150,12 @@ pub fn jobs_started(conversation: &Conversation) -> u64 {
     numbers.max().unwrap_or_default()
 }
 
+/// The session of the subagent that has done what a result tells of.
+pub fn subagent_of(result: &ResultRecord) -> Option<String> {
+    let body = Body::parse(result.facts.to_vec()).ok()?;
+    body.root().items().find_map(|fact| Some(fact.get("subagent")?.str()?.into_owned()))
+}
+
 fn read_job(fact: Node<'_>) -> Option<u64> {
     fact.get("job")?.u64()
 }
@@ -161,7 +172,7 @@ fn returned(output: &Output) -> Returned {
     Returned {
         content: output.content.iter().map(content_block).collect(),
         is_error: output.is_error,
-        facts: write_facts(&output.facts, output.shell.as_ref(), output.job),
+        facts: write_facts(output),
     }
 }
 
@@ -242,11 +253,25 @@ mod tests {
             unset: ["C", "D"].map(str::to_owned).into(),
         };
         for state in [full, ShellState::default()] {
-            let facts = write_facts(&[], Some(&state), Some(3));
+            let output = Output {
+                shell: Some(state.clone()),
+                job: Some(3),
+                subagent: Some("s \"1\"".to_owned()),
+                ..Output::text("")
+            };
+            let facts = write_facts(&output);
             let body = Body::parse(facts.to_vec()).unwrap();
             let read = body.root().items().find_map(|fact| read_shell(fact.get("shell")?));
             assert_eq!(read, Some(state));
             assert_eq!(body.root().items().find_map(read_job), Some(3));
+            let result = ResultRecord {
+                call: String::new(),
+                tool: String::new(),
+                is_error: false,
+                fragment: Bytes::new(),
+                facts,
+            };
+            assert_eq!(subagent_of(&result).as_deref(), Some("s \"1\""));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The check in front of each call: what the policy decides, and whom it asks.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +10,7 @@ use antefix_session::guard::MOST_REFUSED;
 use antefix_session::record::{ASKED_BY, PermissionRecord};
 use antefix_tools::hooks::{Permission, Said};
 use antefix_tools::permission::{Decision, Policy, RuleError, Source, Verdict};
-use antefix_tools::{Access, Context, Executor, Output};
+use antefix_tools::{Access, Context, Executor, Output, Shell};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Inbox;
@@ -86,7 +87,8 @@ pub fn take_up_answers(policy: &Policy, conversation: &Conversation) -> Result<(
 /// What stands in front of an agent's calls.
 pub(super) struct Gate {
     policies: Mutex<Box<dyn Policies>>,
-    questions: AtomicU64,
+    /// Shared with the gates of subagents, so that a number names one question.
+    questions: Arc<AtomicU64>,
     /// The mode that last allowed a call by itself, and where it comes from: it goes on record once.
     on_record: Mutex<Option<(String, Source)>>,
     /// How often the same was refused in this turn: each tool that a rule denies, and each call that is asked about.
@@ -97,7 +99,7 @@ impl Gate {
     pub(super) fn new(policies: impl Policies) -> Self {
         Self {
             policies: Mutex::new(Box::new(policies)),
-            questions: AtomicU64::new(0),
+            questions: Arc::default(),
             on_record: Mutex::default(),
             refused: Mutex::default(),
         }
@@ -129,6 +131,13 @@ impl Gate {
                  {MOST_REFUSED} calls in a row that one rule refuses, the turn ends."
             ),
         }
+    }
+
+    /// The gate of a subagent: the same policy, for its own shell and with its own folder of long outputs.
+    pub(super) fn of_subagent(self: &Arc<Self>, context: &Context) -> Self {
+        let (gate, shell) = (Arc::clone(self), Arc::clone(&context.shell));
+        let policies = Inherited { gate, shell, outputs: context.spill.clone() };
+        Self { questions: Arc::clone(&self.questions), ..Self::new(policies) }
     }
 
     /// Decides about a call, and asks where the policy says so; gives what the call may touch, or the result of one
@@ -239,6 +248,21 @@ impl Gate {
             () = context.cancellation.cancelled() => None,
             choice = answer => choice.ok(),
         }
+    }
+}
+
+/// The policy of a session, for a subagent of it.
+struct Inherited {
+    gate: Arc<Gate>,
+    shell: Arc<Shell>,
+    outputs: PathBuf,
+}
+
+impl Policies for Inherited {
+    fn current(&mut self) -> (Arc<Policy>, Option<String>) {
+        let (policy, news) = self.gate.policies.lock().unwrap_or_else(PoisonError::into_inner).current();
+        let own = Policy::clone(&policy).with_shell(&self.shell).with_readable(&self.outputs);
+        (Arc::new(own), news)
     }
 }
 

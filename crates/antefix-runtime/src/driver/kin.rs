@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use antefix_models::Money;
+use antefix_session::conversation::Call;
 use antefix_session::event::SessionEvent;
 use antefix_session::guard::{Guard, Verdict, View};
 use antefix_session::machine::Session;
 use antefix_session::record::LaneRecord;
 use antefix_session::spend::Spend;
+use antefix_tools::hooks::Hooks;
 use antefix_tools::{Context, Executor, Task};
+use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
 use super::gate::Gate;
-use super::{Agent, Choice, Decided, Question};
+use super::{Agent, Choice, Decided, DriverError, Question, Shown, TurnEnd};
 use crate::agents::AgentFile;
 use crate::provider::Provider;
 use crate::store::TranscriptStore;
@@ -65,6 +68,7 @@ pub(crate) struct Parent {
     pub(crate) context: Context,
     pub(crate) provider: Arc<Provider>,
     gate: Option<Arc<Gate>>,
+    hooks: Option<Arc<Hooks>>,
     longest_retry_wait: Option<u64>,
     pub(crate) inbox: mpsc::UnboundedSender<FromSubagent>,
 }
@@ -85,7 +89,7 @@ pub(super) struct Upward {
 }
 
 impl<S: TranscriptStore> Agent<S> {
-    /// Has subagents work for this agent: under its policy, with its tools and its provider, and out of one purse. To be
+    /// Has subagents work for this agent: under its policy and its hooks, with its tools and its provider, and out of one purse. To be
     /// called once the agent has its lane and its guard.
     pub fn employ(&mut self, subagents: &Subagents) {
         let conversation = self.session.conversation();
@@ -100,6 +104,7 @@ impl<S: TranscriptStore> Agent<S> {
             context: self.context.clone(),
             provider: Arc::clone(&self.provider),
             gate: self.gate.clone(),
+            hooks: self.hooks.clone(),
             longest_retry_wait: self.longest_retry_wait,
             inbox,
         });
@@ -110,9 +115,21 @@ impl<S: TranscriptStore> Agent<S> {
     /// Makes this agent one that works for another.
     pub(crate) fn work_for(&mut self, parent: &Parent, subagent: Arc<Subagent>, restriction: Restriction) {
         self.gate = parent.gate.as_ref().map(|gate| Arc::new(gate.of_subagent(&self.context)));
+        self.hooks.clone_from(&parent.hooks);
         self.longest_retry_wait = parent.longest_retry_wait;
         self.kin.restriction = Some(restriction);
         self.kin.parent = Some(Upward { subagent, inbox: parent.inbox.clone() });
+    }
+
+    /// Runs the one turn of an agent that works for another. The hooks of what the user says, and of the end of the user's
+    /// turn, are not asked: this is neither.
+    pub(crate) async fn work(
+        &mut self,
+        prompt: Bytes,
+        interrupts: &mut mpsc::UnboundedReceiver<()>,
+        mut show: impl FnMut(Shown<'_>),
+    ) -> Result<TurnEnd, DriverError> {
+        self.turn(vec![prompt], &[], interrupts, &mut show).await
     }
 
     /// Spends from a purse with others; nobody makes a request once it has cost `max_cost` in all.
@@ -126,9 +143,20 @@ impl<S: TranscriptStore> Agent<S> {
 }
 
 impl Kin {
-    /// Why a call of a tool may not even be decided upon.
-    pub(super) fn refuses(&self, tool: &str) -> Option<String> {
-        self.restriction.as_ref()?.refuses(tool)
+    /// The calls that may not even be decided upon, each with the reason, and the others.
+    pub(super) fn refuse(&self, calls: Vec<Call>) -> (Vec<(Call, String)>, Vec<Call>) {
+        let (mut refused, mut others) = (Vec::new(), Vec::new());
+        for call in calls {
+            match self
+                .restriction
+                .as_ref()
+                .and_then(|restriction| restriction.refuses(&call.effective().name))
+            {
+                Some(reason) => refused.push((call, reason)),
+                None => others.push(call),
+            }
+        }
+        (refused, others)
     }
 
     pub(super) fn spent(&self, session: &Session) {
@@ -159,7 +187,8 @@ impl Restriction {
                 "a subagent starts no subagents: do the work yourself, or report what is left".to_owned(),
             );
         }
-        let agent = self.0.as_ref().filter(|agent| !agent.may_use(tool))?;
+        // Finding a tool is not yet calling it.
+        let agent = self.0.as_ref().filter(|agent| tool != "tool_search" && !agent.may_use(tool))?;
         let allowed = agent.tools.iter().flatten().filter(|tool| agent.may_use(tool));
         let allowed: Vec<&str> = allowed.map(String::as_str).collect();
         let name = &agent.name;
@@ -243,7 +272,7 @@ mod tests {
     fn a_purse_is_shared() {
         let purse = Arc::new(Purse::default());
         let guard = SharedBudget { purse: Arc::clone(&purse), limit: "0.03".parse().unwrap() };
-        let view = View { steps: 0, tokens: antefix_models::Tokens(0), cost: None };
+        let view = View { steps: 0, tokens: antefix_models::Tokens(0), cost: None, refused: 0 };
         let spend = |usd: &str| Spend { cost: usd.parse().unwrap(), ..Spend::default() };
         for (session, spent, expect) in [
             ("parent", spend("0.01"), Verdict::Go),

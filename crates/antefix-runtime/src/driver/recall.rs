@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::record::ResultRecord;
-use antefix_tools::{Context, FileFact, FileTable, Scope, ShellState, Step, TodoList};
+use antefix_tools::{Context, FileFact, FileTable, Output, Scope, Step, TodoList};
 use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
 
@@ -70,38 +70,36 @@ fn text_of(fragment: &Bytes) -> Option<String> {
     Some(content.items().filter_map(|block| Some(block.get("text")?.str()?.into_owned())).collect())
 }
 
-/// Facts as they are recorded.
-pub(super) fn write_facts(facts: &[FileFact], shell: Option<&ShellState>, job: Option<u64>) -> Bytes {
-    let mut out = vec![b'['];
-    for (index, fact) in facts.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(b"{\"path\":");
-        write_string(&mut out, &fact.path.to_string_lossy());
-        out.extend_from_slice(b",\"digest\":");
-        write_string(&mut out, &fact.digest);
-        let (size, mtime, scope) = (fact.size, fact.mtime_ns, fact.scope.name());
-        out.extend_from_slice(format!(r#","size":{size},"mtime_ns":"{mtime}","scope":"{scope}""#).as_bytes());
-        if let Some((first, last)) = fact.lines {
-            out.extend_from_slice(format!(r#","first":{first},"last":{last}"#).as_bytes());
-        }
-        out.push(b'}');
+/// What a call has learned and done, as it is recorded.
+pub(super) fn write_facts(output: &Output) -> Bytes {
+    let mut parts: Vec<Vec<u8>> = output.facts.iter().map(file_fact).collect();
+    if let Some(shell) = &output.shell {
+        let mut part = Vec::new();
+        write_shell(&mut part, shell);
+        parts.push(part);
     }
-    if let Some(shell) = shell {
-        if !facts.is_empty() {
-            out.push(b',');
-        }
-        write_shell(&mut out, shell);
+    parts.extend(output.job.map(|job| format!("{{\"job\":{job}}}").into_bytes()));
+    if let Some(session) = &output.subagent {
+        let mut part = b"{\"subagent\":".to_vec();
+        write_string(&mut part, session);
+        part.push(b'}');
+        parts.push(part);
     }
-    if let Some(job) = job {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        out.extend_from_slice(format!("{{\"job\":{job}}}").as_bytes());
+    [&b"["[..], &parts.join(&b","[..]), b"]"].concat().into()
+}
+
+fn file_fact(fact: &FileFact) -> Vec<u8> {
+    let mut out = b"{\"path\":".to_vec();
+    write_string(&mut out, &fact.path.to_string_lossy());
+    out.extend_from_slice(b",\"digest\":");
+    write_string(&mut out, &fact.digest);
+    let (size, mtime, scope) = (fact.size, fact.mtime_ns, fact.scope.name());
+    out.extend_from_slice(format!(r#","size":{size},"mtime_ns":"{mtime}","scope":"{scope}""#).as_bytes());
+    if let Some((first, last)) = fact.lines {
+        out.extend_from_slice(format!(r#","first":{first},"last":{last}"#).as_bytes());
     }
-    out.push(b']');
-    out.into()
+    out.push(b'}');
+    out
 }
 
 fn read_fact(node: Node<'_>) -> Option<FileFact> {
@@ -136,7 +134,8 @@ mod tests {
             fact("/b", Scope::Range, Some((2, 9))),
             fact("/c", Scope::Write, None),
         ];
-        let body = Body::parse(write_facts(&facts, None, None).to_vec()).unwrap();
+        let output = Output { facts: facts.to_vec(), ..Output::text("") };
+        let body = Body::parse(write_facts(&output).to_vec()).unwrap();
         assert_eq!(body.root().items().filter_map(read_fact).collect::<Vec<_>>(), facts);
         // As they were recorded before ranges were.
         let old = br#"[{"path":"/a","digest":"d1","size":7,"mtime_ns":"-3","scope":"range"}]"#;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::SubagentSpec;
 use crate::agents::AgentFile;
-use crate::clock;
+use crate::context::Baseline;
 use crate::driver::Parent;
 use crate::head::{HeadSpec, Thinking};
 
@@ -18,7 +18,12 @@ use crate::head::{HeadSpec, Thinking};
 /// The tools and the static prompt are those of the agent it works for, byte for byte, so that what that agent has
 /// written into the cache is read; what an agent may not use is refused when it is called. Behind them stand the
 /// baseline of a session that begins now, and the agent's own prompt.
-pub(super) fn lane(spec: &SubagentSpec, parent: &Parent, agent: Option<&AgentFile>) -> (LaneRecord, Rules) {
+pub(super) fn lane(
+    spec: &SubagentSpec,
+    parent: &Parent,
+    agent: Option<&AgentFile>,
+    baseline: Baseline,
+) -> (LaneRecord, Rules) {
     let own =
         agent.and_then(|agent| agent.model.as_deref()).and_then(|model| other_model(spec, parent, model));
     let head = match &own {
@@ -28,11 +33,12 @@ pub(super) fn lane(spec: &SubagentSpec, parent: &Parent, agent: Option<&AgentFil
             // What one model takes of these another may refuse.
             thinking: Thinking::Default,
             effort: None,
+            baseline,
             ..spec.head.clone()
         },
-        None => spec.head.clone(),
+        None => HeadSpec { baseline, ..spec.head.clone() },
     };
-    let fresh = head.render(parent.executor.registry(), clock::now());
+    let fresh = head.render(parent.executor.registry());
     let (system, static_blocks) = system(&parent.lane, &fresh, &part(agent), head.chat.system_role);
     match own {
         Some((_, rules)) => {

@@ -208,6 +208,23 @@ fn other_tools_are_asked_about() {
     }
 }
 
+/// What a call has done is decided by itself, and so is what it changes of the session alone free.
+#[test]
+fn what_only_hands_on_is_free_unless_it_is_denied() {
+    for access in [Access::Delegated, Access::Session("skill")] {
+        for (mode, deny, expect) in [
+            (Mode::ReadOnly, "", "allow"),
+            (Mode::Ask, "", "allow"),
+            (Mode::Full, "task", "deny"),
+            (Mode::Full, "bash", "allow"),
+        ] {
+            let deny: Vec<&str> = Some(deny).filter(|deny| !deny.is_empty()).into_iter().collect();
+            let decision = policy(mode, &[], &deny).decide("task", &access, &Body::parse(*b"{}").unwrap());
+            assert_eq!(word(&decision), expect, "{access:?} {mode:?} {deny:?}");
+        }
+    }
+}
+
 #[test]
 fn pages_by_host() {
     let cases = [

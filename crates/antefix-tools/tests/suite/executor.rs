@@ -81,6 +81,8 @@ async fn calls_that_disturb_each_other_run_in_call_order() {
         (reads("/a"), writes("/a/b")),
         (writes("/a"), Access::Anywhere),
         (Access::Anywhere, writes("/a")),
+        (writes("/a"), Access::Delegated),
+        (Access::Delegated, writes("/a")),
         (Access::Exclusive, Access::Nothing),
         (Access::Nothing, Access::Exclusive),
         (Access::Exclusive, Access::Exclusive),
@@ -106,6 +108,8 @@ async fn other_calls_run_side_by_side() {
         [reads("/a"), Access::Anywhere],
         [Access::Nothing, writes("/a")],
         [Access::Nothing, Access::Anywhere],
+        [Access::Delegated, Access::Delegated],
+        [Access::Delegated, Access::Anywhere],
     ] {
         // Each waits for the other, so that the batch ends only if they run side by side.
         assert!(log_of(&pair, Some(2)).await.starts_with("+0+1"), "{pair:?}");

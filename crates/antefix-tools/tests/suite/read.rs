@@ -143,7 +143,8 @@ async fn images_and_documents_are_passed_on() {
             is_error: false,
             facts,
             shell: None,
-            job: None
+            job: None,
+            subagent: None,
         }
     );
     assert_eq!(output.facts[0].scope, Scope::Whole);

@@ -6,6 +6,7 @@ use antefix_session::closure::text_block;
 use antefix_session::conversation::Conversation;
 use antefix_session::event::SessionEvent;
 use antefix_session::record::EndReason;
+use antefix_session::spend::Spend;
 use antefix_wire::assemble::Delta;
 use bytes::Bytes;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,8 +32,10 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 }
 
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    let blocks = prompt(args)?;
-    let Setup { mut agent, notices, simulator, settings, watch, jobs } = setup(args, environment).await?;
+    let Prompt { mut blocks, text } = prompt(args)?;
+    let Setup { mut agent, notices, simulator, settings, watch, jobs, skills, subagents } =
+        setup(args, environment).await?;
+    blocks.push(text_block(&skills.invocation(&text).unwrap_or(text)));
     let (asker, answers) = if asking::is_possible(args) {
         let (asker, answers) = Asker::start(settings, environment.state.clone());
         (Some(asker), Some(answers))
@@ -40,6 +43,7 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
         (None, None)
     };
     agent.guard(watch, answers);
+    agent.employ(&subagents);
     let mut reporter = Reporter::new(args.output, environment.colour, simulator.is_some());
     let session_id = agent.session().conversation().header().session.clone();
     reporter.begin(&session_id, &notices);
@@ -59,7 +63,8 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
         }
     };
     let spent = agent.session().spent();
-    reporter.end(&session_id, &end, &spent);
+    let purse = subagents.purse();
+    reporter.end(&session_id, &end, &spent, (purse.count(&session_id), purse.others(&session_id)));
     if args.keep_jobs {
         for (number, group) in jobs.leave() {
             let end = group.map_or_else(
@@ -117,7 +122,14 @@ fn reads_enough(args: &RunArgs, environment: &Environment, session: &str, turn: 
     args.fail_under.is_none()
 }
 
-fn prompt(args: &RunArgs) -> Result<Vec<Bytes>, Failure> {
+/// What the user says.
+struct Prompt {
+    /// What is attached.
+    blocks: Vec<Bytes>,
+    text: String,
+}
+
+fn prompt(args: &RunArgs) -> Result<Prompt, Failure> {
     let mut blocks = Vec::new();
     for path in &args.attach {
         blocks.push(attach::block(path)?);
@@ -131,8 +143,7 @@ fn prompt(args: &RunArgs) -> Result<Vec<Bytes>, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::usage("there is no prompt").hint("antefix run \"what to do\", or pipe it in"));
     }
-    blocks.push(text_block(&text));
-    Ok(blocks)
+    Ok(Prompt { blocks, text })
 }
 
 fn read_stdin() -> Result<String, Failure> {
@@ -228,7 +239,8 @@ impl Reporter {
         }
     }
 
-    fn end(self, session: &str, end: &TurnEnd, spent: &antefix_session::spend::Spend) {
+    /// `subagents`: how many have worked for the session, and what they have spent.
+    fn end(self, session: &str, end: &TurnEnd, spent: &Spend, subagents: (usize, Spend)) {
         let Self::Json { requests, text, calls } = self else { return };
         let mut object = Object::new();
         object.number("schema_version", SCHEMA_VERSION).text("session_id", session).text("result", &text);
@@ -241,6 +253,13 @@ impl Reporter {
         write_counts(&mut total, &spent.counts);
         total.number("estimated_requests", spent.estimated);
         object.raw("session_total", &total.close()).raw("session_cost_usd", &money(spent.known_cost()));
+        if let (count @ 1.., spent) = subagents {
+            let mut theirs = Object::new();
+            theirs.number("count", count as u64);
+            write_counts(&mut theirs, &spent.counts);
+            theirs.raw("cost_usd", &money(spent.known_cost()));
+            object.raw("subagents", &theirs.close());
+        }
         print_line(&object.close());
     }
 }

@@ -2,10 +2,11 @@ mod reminders;
 
 use std::process::ExitCode;
 
+use antefix_runtime::driver::subagent_of;
 use antefix_runtime::store::Summary;
 use antefix_runtime::transcript::{read, replay};
 use antefix_session::conversation::{Conversation, Message};
-use antefix_session::record::{Header, Millis, PermissionRecord, Purpose};
+use antefix_session::record::{Header, Millis, PermissionRecord, Purpose, Spawned};
 use antefix_session::spend::{Spend, spend};
 use antefix_wire::json::write_string;
 
@@ -54,6 +55,10 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
             let told = told.and_then(|(header, entries)| replay(header, &entries).ok());
             let (turns, words) = told.as_ref().map_or_else(damaged, first_words);
             let folder = if args.all { format!("{}  ", folder(summary)) } else { String::new() };
+            let words = match folders::spawned_by(summary) {
+                Some(by) => format!("(subagent {}of {}) {words}", named(&by), by.session),
+                None => words,
+            };
             let (id, used) = (summary.id.as_str(), when(summary.updated_at_ms));
             say!("{id:<36}  {used:<16}  {turns:>5}  {folder}{words}");
         }
@@ -68,6 +73,23 @@ fn summary_json(summary: &Summary) -> String {
         .text("cwd", &folder(summary))
         .number("lines", summary.head.lines)
         .number("bytes", summary.head.bytes);
+    if let Some(by) = folders::spawned_by(summary) {
+        object.raw("spawned_by", &spawned_json(&by));
+    }
+    object.close()
+}
+
+/// The name of a subagent's agent, if it has one.
+fn named(by: &Spawned) -> String {
+    by.agent.as_ref().map(|agent| format!("`{agent}` ")).unwrap_or_default()
+}
+
+fn spawned_json(by: &Spawned) -> String {
+    let mut object = Object::new();
+    object.text("session_id", &by.session).text("call", &by.call);
+    if let Some(agent) = &by.agent {
+        object.text("agent", agent);
+    }
     object.close()
 }
 
@@ -100,6 +122,9 @@ fn show(conversation: &Conversation, json: bool) {
     say!("session {}  {}  begun {}", header.session, header.cwd, when(header.created.0));
     if let Some((from, record)) = &header.forked_from {
         say!("forked from {from} at record {}", record.0);
+    }
+    if let Some(by) = &header.spawned_by {
+        say!("subagent {}of {}, for its call {}", named(by), by.session, by.call);
     }
     if let Some(lane) = conversation.lane() {
         let spec = lane.spec();
@@ -181,6 +206,11 @@ fn print_message(conversation: &Conversation, message: &Message) {
         for decided in conversation.permissions().iter().filter(|one| one.call == call.id) {
             say!("      {:<10}   {}", "", decision_words(decided));
         }
+        for session in
+            conversation.results().values().filter(|one| one.call == call.id).filter_map(subagent_of)
+        {
+            say!("      {:<10}   by subagent {session}", "");
+        }
     }
 }
 
@@ -252,5 +282,14 @@ fn conversation_json(conversation: &Conversation) -> String {
     let decisions = conversation.permissions().iter().map(decision_json);
     object.raw("messages", &array(messages)).raw("requests", &array(requests));
     object.raw("decisions", &array(decisions));
+    if let Some(by) = &conversation.header().spawned_by {
+        object.raw("spawned_by", &spawned_json(by));
+    }
+    let subagents = conversation.results().values().filter_map(|result| {
+        let mut object = Object::new();
+        object.text("call", &result.call).text("session_id", &subagent_of(result)?);
+        Some(object.close())
+    });
+    object.raw("subagents", &array(subagents));
     object.close()
 }

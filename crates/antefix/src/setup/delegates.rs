@@ -1,6 +1,7 @@
 //! What an agent hands work to, or takes instructions from: subagents and skills.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use antefix_runtime::agents::Agents;
 use antefix_runtime::driver::Purse;
@@ -10,15 +11,24 @@ use antefix_runtime::store::{Sessions, Summary};
 use antefix_runtime::subagents::{SubagentSpec, Subagents};
 use antefix_runtime::transcript;
 use antefix_session::machine::{Session, Settings};
+use antefix_tools::{Skill, Task, Tool};
 
 use crate::endpoint::{self, Endpoint};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
+use crate::settings::Settings as Holding;
+use crate::surroundings::{self, Callable};
 
 /// The skills that may be called in a folder: the user's own and the project's.
 pub fn skills(environment: &Environment, cwd: &Path) -> Skills {
     Skills::new(own_folders(environment, "skills"), cwd)
+}
+
+/// The tools that give them and hand work on.
+pub fn tools(skills: &Arc<Skills>, subagents: &Arc<Subagents>) -> [Arc<dyn Tool>; 2] {
+    let (skills, subagents) = (Arc::<Skills>::clone(skills), Arc::<Subagents>::clone(subagents));
+    [Arc::new(Skill::new(skills)), Arc::new(Task::new(subagents))]
 }
 
 /// The user's own folders of a kind, those for all agents and those for this one.
@@ -50,17 +60,42 @@ pub fn spent_before(
     Ok(())
 }
 
-/// What runs subagents, behind the head that a session here begins with.
-pub fn subagents(
-    environment: &Environment,
-    sessions: &Sessions,
-    endpoint: &Endpoint,
-    head: HeadSpec,
-    settings: &Settings,
-) -> Subagents {
-    let agents = Agents::new(own_folders(environment, "agents"), &head.cwd);
-    let (preset, platform) = (endpoint.preset.clone(), endpoint.platform);
-    let rules = Box::new(move |model: &str| endpoint::rules_at(preset.as_ref(), platform, model));
-    let (sessions, settings) = (sessions.clone(), settings.clone());
-    Subagents::new(SubagentSpec { sessions, agents, head, rules, settings })
+/// What subagents are to have from the session that they work for.
+pub struct Employer<'a> {
+    /// Where the user's own files are.
+    pub environment: &'a Environment,
+    /// Who answers.
+    pub endpoint: &'a Endpoint,
+    /// What holds in the folder.
+    pub holding: &'a Holding,
+    /// The skills there.
+    pub skills: &'a Arc<Skills>,
+}
+
+impl Employer<'_> {
+    /// What runs subagents in `cwd`, behind the head that a session here begins with.
+    pub fn subagents(
+        &self,
+        sessions: &Sessions,
+        cwd: &Path,
+        head: HeadSpec,
+        settings: &Settings,
+    ) -> Subagents {
+        let (preset, platform) = (self.endpoint.preset.clone(), self.endpoint.platform);
+        let (environment, holding) = (self.environment.clone(), self.holding.clone());
+        let (limits, skills) = (settings.limits, Arc::clone(self.skills));
+        Subagents::new(SubagentSpec {
+            sessions: sessions.clone(),
+            agents: Agents::new(own_folders(self.environment, "agents"), cwd),
+            head,
+            rules: Box::new(move |model| endpoint::rules_at(preset.as_ref(), platform, model)),
+            settings: settings.clone(),
+            surroundings: Box::new(move |context| {
+                // A subagent names no agents: it starts no subagents.
+                let callable = Callable { skills: Some(Arc::clone(&skills)), agents: None };
+                let watcher = surroundings::watcher(&environment, &holding, context, limits, callable);
+                (watcher, surroundings::surroundings(context, &holding))
+            }),
+        })
+    }
 }

@@ -27,6 +27,8 @@ mod random;
 mod reminders;
 mod sandbox;
 mod shell;
+mod skills;
+mod subagents;
 mod terminal;
 mod verify;
 mod warm;

@@ -33,7 +33,7 @@ fn body(case: &Case, n: usize) -> String {
 fn a_skill_is_a_result_and_its_newest_text_is_given() {
     for case in cases() {
         skill(&case, "review", "---\ndescription: Reviews.\n---\nLook at $ARGUMENTS twice.\n");
-        case.run("Review it").args(["--permission-mode", "read-only"]).ends().code(0).stderr("✓ skill");
+        case.run("Review it").ends().code(0).stderr("✓ skill");
         assert!(body(&case, 1).contains("Look at a.rs twice."));
         skill(&case, "review", "---\ndescription: Reviews.\n---\nLook at $ARGUMENTS thrice.\n");
         case.go_on("Review it again").ends().code(0);
@@ -88,5 +88,50 @@ fn hostile_skills_are_left_out_with_a_note() {
         }
         case.goes_on();
         assert!(case.relations().iter().all(|relation| relation == "extends"));
+    }
+}
+
+/// The list of skills stands in the head; what of it comes, changes and goes is told once, behind all that was said.
+#[test]
+fn what_changes_of_the_skills_is_told_once() {
+    for case in cases() {
+        skill(&case, "review", "---\ndescription: Reviews.\n---\nLook.\n");
+        skill(&case, "tidy", "---\ndescription: Tidies.\n---\nTidy.\n");
+        case.run("Begin").ends().code(0);
+        assert!(body(&case, 0).contains("- review: Reviews."), "{}", body(&case, 0));
+        case.go_on("Nothing new").ends().code(0);
+        skill(&case, "review", "---\ndescription: Reviews.\n---\nLook twice.\n");
+        skill(&case, "release", "---\ndescription: Releases.\n---\nRelease.\n");
+        std::fs::remove_dir_all(case.project().join(".claude/skills/tidy")).expect("it is there");
+        case.go_on("Look again").ends().code(0);
+        case.go_on("And again").ends().code(0);
+        let last = body(&case, case.sent().len() - 1);
+        for told in [
+            "Skills that are new:\\n- release: Releases.",
+            "what `skill` gave of them before is out of date: review",
+            "Skills that are there no more: tidy",
+        ] {
+            assert_eq!(last.matches(told).count(), 1, "{told}\n{last}");
+        }
+        assert!(case.relations().iter().all(|relation| relation == "extends"), "{:?}", case.relations());
+        // A folder that has gone for a while is a list without names, and its return is one with them.
+        let folder = case.project().join(".claude/skills");
+        std::fs::rename(&folder, case.root().join("away")).expect("it is there");
+        case.go_on("Gone").ends().code(0);
+        std::fs::rename(case.root().join("away"), &folder).expect("it is there");
+        case.go_on("Back").ends().code(0);
+        let last = body(&case, case.sent().len() - 1);
+        assert_eq!(last.matches("Skills that are there no more: release, review").count(), 1, "{last}");
+        case.goes_on();
+    }
+}
+
+#[test]
+fn a_session_without_the_tool_is_told_of_no_skills() {
+    let case = Case::new(SCRIPT);
+    skill(&case, "review", "---\ndescription: Reviews.\n---\nLook.\n");
+    for flags in [["--deny", "skill"], ["--no-reminder", "skills"]] {
+        case.run("Begin").args(flags).ends().code(0);
+        assert!(!body(&case, case.sent().len() - 1).contains("Reviews."));
     }
 }

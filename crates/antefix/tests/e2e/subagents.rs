@@ -84,7 +84,7 @@ fn a_subagent_reports_and_both_sessions_name_each_other() {
         let rows = case.antefix(["ledger", "export"]).ends().code(0);
         assert_eq!(rows.stdout.matches("\"purpose\":\"subagent\"").count(), 2, "{rows}");
         assert_eq!(rows.stdout.matches("\"purpose\":\"message\"").count(), 2, "{rows}");
-        case.antefix(["bill", "--by", "session"]).ends().code(0).stdout(&format!("{child} (subagent)"));
+        case.antefix(["bill", "session"]).ends().code(0).stdout(&format!("{child} (subagent)"));
         // Going on means the session that the user has spoken in.
         case.goes_on();
         assert_eq!(case.transcripts().len(), 2);

@@ -170,7 +170,7 @@ impl Talk {
 
 fn header() -> Header {
     let (session, cwd, build) = ("s".to_owned(), "/w".to_owned(), "test".to_owned());
-    Header { session, cwd, created: Millis(0), build, forked_from: None }
+    Header { session, cwd, created: Millis(0), build, forked_from: None, spawned_by: None }
 }
 
 fn session(conversation: Conversation) -> Session {

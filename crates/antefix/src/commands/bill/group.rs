@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use antefix_ledger::Posting;
+use antefix_ledger::{Posting, Purpose};
 use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
@@ -99,6 +99,9 @@ fn name(posting: &Posting, by: BillBy, zone: &TimeZone) -> (Key, String) {
             text(format!("{monday} …"))
         }
         BillBy::Monthly => text(day.strftime("%Y-%m").to_string()),
+        BillBy::Session if posting.purpose == Purpose::Subagent => {
+            (Key::Text(posting.session.clone()), format!("{} (subagent)", posting.session))
+        }
         BillBy::Session => text(posting.session.clone()),
         BillBy::Message => numbered(posting, "message", posting.message),
         BillBy::Request => numbered(posting, "request", posting.attempt),
@@ -126,7 +129,7 @@ const UNIFIED: &str = "anthropic-ratelimit-unified-";
 
 #[cfg(test)]
 mod tests {
-    use antefix_ledger::{Purpose, Standing};
+    use antefix_ledger::Standing;
     use antefix_models::{Modifiers, Platform};
 
     use super::*;
