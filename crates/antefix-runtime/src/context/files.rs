@@ -153,6 +153,7 @@ mod tests {
                 is_trusted: false,
                 files: Arc::clone(&self.files),
                 spent: Spend::default(),
+                is_behind_calls: false,
             };
             let seen = source.observe(&around).unwrap();
             let now = seen.first().filter(|now| now.state != self.known)?;
