@@ -165,7 +165,7 @@ pub struct Surroundings {
 }
 
 /// The kinds, in the order in which they are told.
-pub const KINDS: [&str; 16] = [
+pub const KINDS: [&str; 14] = [
     "environment",
     "date",
     "git",
@@ -178,10 +178,8 @@ pub const KINDS: [&str; 16] = [
     "hook",
     "permissions",
     "files",
-    "todo",
     "budget",
     "diagnostics",
-    "compaction",
 ];
 
 /// A member of an object that is a text.

@@ -212,7 +212,7 @@ impl<S: TranscriptStore> Agent<S> {
         let mut commands = self.session.step(Event::Settle, clock::now())?;
         // What is known now is what the next request goes on from.
         let mut context = self.drift(show).await;
-        context.extend(hook_news(self.session.conversation(), said));
+        context.extend(self.wanted(hook_news(self.session.conversation(), said)));
         commands.extend(self.session.step(Event::Prompt { blocks, context }, clock::now())?);
         match self.run(commands, interrupts, show).await? {
             Ended::Turn(end) => Ok(end),
@@ -306,7 +306,7 @@ impl<S: TranscriptStore> Agent<S> {
                             }
                         }
                         self.show_notes(show);
-                        *event
+                        self.wanted_of(*event)
                     }
                 },
                 answer = next_answer(&mut self.answers) => {

@@ -3,6 +3,7 @@
 
 mod find;
 mod import;
+mod rule;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::text_file::{self, Reading};
 use super::{Moment, Sighting, Source, Surroundings, Unavailable, lines};
 use find::{Chain, Place};
+use rule::Rule;
 
 /// Instruction files.
 #[derive(Debug, Default)]
@@ -34,9 +36,9 @@ impl Source for Instructions {
     }
 
     fn observe(&mut self, around: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
-        let touched = around.files.facts().into_iter().map(|fact| fact.path);
-        let chain = Chain::of(&around.folder, touched);
-        let mut look = Look { home: self.home.as_deref(), ..Look::default() };
+        let touched: Vec<PathBuf> = around.files.facts().into_iter().map(|fact| fact.path).collect();
+        let chain = Chain::of(&around.folder, &touched);
+        let mut look = Look { home: self.home.as_deref(), touched: &touched, ..Look::default() };
         if let Some(user) = &self.user {
             look.first_of(&Place { folder: user, root: None });
         }
@@ -89,6 +91,8 @@ impl Source for Instructions {
 #[derive(Default)]
 struct Look<'a> {
     home: Option<&'a Path>,
+    /// The files the model has seen.
+    touched: &'a [PathBuf],
     found: Vec<Sighting>,
     /// Files that were looked at, links resolved.
     seen: BTreeSet<PathBuf>,
@@ -101,7 +105,7 @@ impl Look<'_> {
     fn folder(&mut self, place: &Place<'_>) {
         self.first_of(place);
         for path in find::rules(place, &mut self.notes) {
-            self.file(&path, place, 0);
+            self.rule(&path, place);
         }
         self.file(&place.folder.join(LOCAL), place, 0);
     }
@@ -115,8 +119,29 @@ impl Look<'_> {
         }
     }
 
+    /// Takes in a rule file, if it holds for a file that the model has seen, or for all.
+    fn rule(&mut self, path: &Path, place: &Place<'_>) {
+        let touched = self.touched;
+        self.file_where(path, place, 0, |text| {
+            let rule = Rule::read(text);
+            let holds = rule.holds(place.folder, touched)?;
+            Ok(holds.then_some(rule.text))
+        });
+    }
+
     /// Takes in a file and what it imports; whether there is one.
     fn file(&mut self, path: &Path, place: &Place<'_>, depth: usize) -> bool {
+        self.file_where(path, place, depth, |text| Ok(Some(text)))
+    }
+
+    /// Takes in what `part` takes of a file, and what that imports; whether there is one.
+    fn file_where(
+        &mut self,
+        path: &Path,
+        place: &Place<'_>,
+        depth: usize,
+        part: impl FnOnce(&str) -> Result<Option<&str>, String>,
+    ) -> bool {
         let key = path.to_string_lossy().into_owned();
         match text_file::read(path, place.root) {
             Reading::Nothing => false,
@@ -130,9 +155,13 @@ impl Look<'_> {
                 true
             }
             Reading::Text { real, text, note } => {
-                if self.seen.insert(real) {
-                    self.notes.extend(note.map(|note| format!("{key}: {note}")));
-                    self.take(key, path, &text, place, depth);
+                match part(&text) {
+                    Ok(Some(text)) if self.seen.insert(real) => {
+                        self.notes.extend(note.map(|note| format!("{key}: {note}")));
+                        self.take(key, path, text, place, depth);
+                    }
+                    Ok(_) => {}
+                    Err(why) => self.notes.push(format!("{key} was left out: {why}")),
                 }
                 true
             }

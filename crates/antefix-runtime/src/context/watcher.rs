@@ -114,6 +114,17 @@ impl Watcher {
         self.compare(conversation, around, |moment| moment == Moment::Calls).await
     }
 
+    /// Of what was learned without a source, what the model is to be told.
+    pub fn wanted(&self, mut records: Vec<ContextRecord>) -> Vec<ContextRecord> {
+        records.retain(|record| self.reminders.is_on(&record.kind));
+        for record in &mut records {
+            if let (Some(most), Some(text)) = (self.reminders.caps.get(&record.kind), &mut record.text) {
+                *text = cut_to(*most, std::mem::take(text));
+            }
+        }
+        records
+    }
+
     /// What the user should know of the looks so far, each once.
     pub fn take_notes(&mut self) -> Vec<String> {
         let notes = std::mem::take(&mut self.notes);
@@ -133,9 +144,8 @@ impl Watcher {
             let Some(source) = self.watched.get(index).and_then(Watched::source) else { continue };
             let (kind, known) = (source.kind(), conversation.known_of(source.kind()));
             let is_seen: BTreeSet<&str> = sightings.iter().map(|sighting| sighting.key.as_str()).collect();
-            let is_left =
-                |key: &str, state: &Bytes| *state != GONE && !is_seen.contains(key) && source.speaks_for(key);
-            for (key, state) in known.iter().filter(|(key, state)| is_left(key, state)) {
+            let is_left = |key: &str| !is_seen.contains(key) && source.speaks_for(key);
+            for (key, state) in known.iter().filter(|(key, _)| is_left(key)) {
                 if let Some(text) = source.removed(key, state) {
                     let text = self.reminders.cut(source, text);
                     records.push(record(source, key.clone(), GONE, Some(text)));
@@ -228,16 +238,7 @@ impl Reminders {
     }
 
     fn cut(&self, source: &dyn Source, text: String) -> String {
-        let most = self.caps.get(source.kind()).copied().unwrap_or_else(|| source.cap());
-        if text.len() <= most {
-            return text;
-        }
-        let mut end = most;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let kept = text.get(..end).unwrap_or_default();
-        format!("{kept}\n[cut here: {most} of {} bytes are shown]", text.len())
+        cut_to(self.caps.get(source.kind()).copied().unwrap_or_else(|| source.cap()), text)
     }
 }
 
@@ -325,6 +326,19 @@ impl Watched {
             Slot::Lost => Err(Unavailable("an earlier look failed".to_owned())),
         }
     }
+}
+
+/// The first bytes of a text that is longer, with a word on it.
+fn cut_to(most: usize, text: String) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let mut end = most;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let kept = text.get(..end).unwrap_or_default();
+    format!("{kept}\n[cut here: {most} of {} bytes are shown]", text.len())
 }
 
 fn checked(kind: &str) -> Result<String, NoKind> {

@@ -55,6 +55,22 @@ impl<S: TranscriptStore> Agent<S> {
         }
     }
 
+    /// Of what was learned otherwise, what the model is to be told.
+    pub(super) fn wanted(&self, records: Vec<ContextRecord>) -> Vec<ContextRecord> {
+        match &self.watch {
+            Some(watch) => watch.watcher.wanted(records),
+            None => records,
+        }
+    }
+
+    /// The same of an event.
+    pub(super) fn wanted_of(&self, event: Event) -> Event {
+        match event {
+            Event::Note(records) => Event::Note(self.wanted(records)),
+            event => event,
+        }
+    }
+
     /// Shows what the user should know of the looks so far.
     pub(super) fn show_notes(&mut self, show: &mut impl FnMut(Shown<'_>)) {
         let notes = self.watch.as_mut().map(|watch| watch.watcher.take_notes()).unwrap_or_default();

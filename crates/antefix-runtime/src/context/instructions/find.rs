@@ -21,7 +21,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    pub(super) fn of(folder: &Path, touched: impl Iterator<Item = PathBuf>) -> Self {
+    pub(super) fn of(folder: &Path, touched: &[PathBuf]) -> Self {
         let mut folders: Vec<PathBuf> = Vec::new();
         let mut found = false;
         for ancestor in folder.ancestors() {

@@ -65,6 +65,8 @@ fn files_are_taken_from_the_root_down() {
         ("w/.claude/rules/b.md", "rule b"),
         ("w/.claude/rules/a/c.md", "rule c"),
         ("w/.claude/rules/no.txt", "no rule"),
+        ("w/.claude/rules/z.md", "---\npaths: z/**/*.rs\n---\nrule for z"),
+        ("w/.claude/rules/zz.md", "---\npaths: other/**\n---\nrule for other"),
         ("w/a/.claude/CLAUDE.md", "inner"),
         ("w/a/b/AGENTS.md/x", "a folder"),
         ("w/a/blank/AGENTS.md", " \n"),
@@ -80,6 +82,8 @@ fn files_are_taken_from_the_root_down() {
         ("/r/w/.claude/rules/b.md", "rule b"),
         ("/r/w/CLAUDE.local.md", "local"),
     ];
+    let (rules, local) = at_root.split_at(3);
+    let seen = [rules, &[("/r/w/.claude/rules/z.md", "rule for z")], local].concat();
     let (inner, below) = (("/r/w/a/.claude/CLAUDE.md", "inner"), ("/r/w/z/AGENTS.md", "below"));
     for (folder, touched, user, expect) in [
         ("w", vec![], None, at_root.to_vec()),
@@ -87,8 +91,8 @@ fn files_are_taken_from_the_root_down() {
         ("w/a/b", vec![], None, [&at_root[..], &[inner]].concat()),
         ("w/a/blank", vec![], None, [&at_root[..], &[inner]].concat()),
         // Once the model has seen a file below.
-        ("w", vec!["w/z/y/x.rs", "outer/inner/x"], None, [&at_root[..], &[below]].concat()),
-        ("w/a", vec!["w/z/y/x.rs"], None, [&at_root[..], &[inner, below]].concat()),
+        ("w", vec!["w/z/y/x.rs", "outer/inner/x"], None, [&seen[..], &[below]].concat()),
+        ("w/a", vec!["w/z/y/x.rs"], None, [&seen[..], &[inner, below]].concat()),
         // Outside a repository only the folder itself counts.
         ("outer/inner", vec![], None, vec![]),
     ] {

@@ -41,6 +41,8 @@ enum View {
     Empty,
     /// It cannot say.
     Fails,
+    /// It cannot say of this one thing.
+    Unclear,
     /// It looks for longer than it is waited for.
     Hangs,
     /// Its thread ends in a panic.
@@ -62,7 +64,7 @@ impl Source for Scripted {
         let view = *self.view.lock().unwrap();
         match view {
             View::Is(state) => Ok(vec![Sighting::new("it", format!("\"{state}\""))]),
-            View::Empty => Ok(Vec::new()),
+            View::Empty | View::Unclear => Ok(Vec::new()),
             View::Fails => Err(Unavailable("no".to_owned())),
             View::Hangs => loop {
                 // Until the test wants something else, and the lock shows it.
@@ -86,6 +88,10 @@ impl Source for Scripted {
 
     fn removed(&self, _key: &str, known: &[u8]) -> Option<String> {
         Some(format!("{} to nothing", String::from_utf8_lossy(known)))
+    }
+
+    fn speaks_for(&self, _key: &str) -> bool {
+        !matches!(*self.view.lock().unwrap(), View::Unclear)
     }
 
     fn moment(&self) -> Moment {
@@ -216,11 +222,12 @@ enum Act {
 #[tokio::test]
 async fn what_changes_is_told_once() {
     use Act::{Resumes, Rewinds, Says, Sees, SwitchesOff};
-    use View::{Empty, Fails, Hangs, Is, Panics};
-    let rows: [(&str, Vec<Act>); 12] = [
+    use View::{Empty, Fails, Hangs, Is, Panics, Unclear};
+    let rows: [(&str, Vec<Act>); 13] = [
         ("nothing changes", vec![Says(&[]), Says(&[]), Resumes, Says(&[])]),
         ("a change", vec![Sees(Is("b")), Says(&[r#""a" to "b""#]), Says(&[]), Resumes, Says(&[])]),
         ("a change that need not be told", vec![Sees(Is("same")), Says(&[]), Sees(Is("a")), Says(&[])]),
+        ("it is unclear", vec![Sees(Unclear), Says(&[]), Sees(Is("a")), Says(&[])]),
         ("it fails", vec![Sees(Fails), Says(&[]), Sees(Is("a")), Says(&[])]),
         (
             "it takes too long",
@@ -352,6 +359,23 @@ async fn texts_are_capped_and_notes_told_once() {
     talk.say().await;
     assert_eq!(talk.watcher.take_notes(), Vec::<String>::new());
     assert_eq!(reminders_error("toools"), "there is no kind `toools`; the kinds are environment, date, git");
+}
+
+/// Hooks, for one, are no source: they are asked when something happens.
+#[test]
+fn what_no_source_says_is_switched_off_and_capped_too() {
+    let told = |kind: &str, text: &str| {
+        let (kind, text) = (kind.to_owned(), Some(text.to_owned()));
+        ContextRecord { kind, key: String::new(), state: GONE, text }
+    };
+    let mut reminders = without_tools();
+    reminders.cap("hook", 3).unwrap();
+    let found = Watcher::new(reminders).wanted(vec![
+        told("hook", "abcdef"),
+        told("tools", "abc"),
+        told("git", "abcdef"),
+    ]);
+    assert_eq!(found, [told("hook", "abc\n[cut here: 3 of 6 bytes are shown]"), told("git", "abcdef")]);
 }
 
 fn reminders_error(kind: &str) -> String {
