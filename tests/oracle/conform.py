@@ -116,6 +116,8 @@ def billed(cell: Cell) -> Iterator[str]:
     """Does the server's bill agree with our own model of its cache?"""
     if any(one.usage is None for one in cell.requests.values()):
         return  # cut off before it was told
+    if any(b'"tool_reference"' in one.raw for request in cell.requests.values() for one in request.segments):
+        return  # stands for a definition elsewhere, and cannot be counted alone
     if cell.column in MESSAGES:
         for one in bill(list(cell.requests.values()), Rules(), counter("simulator")):
             yield from (f"request {one.n}: {finding}" for finding in one.findings)

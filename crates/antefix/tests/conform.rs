@@ -50,6 +50,15 @@ rows! {
     killed_while_told "killed-while-told",
     hook "hook",
     other_folder "other-folder",
+    mcp_order "mcp-order",
+    mcp_gone "mcp-gone",
+    mcp_back "mcp-back",
+    mcp_new "mcp-new",
+    mcp_description "mcp-description",
+    mcp_schema "mcp-schema",
+    mcp_slow "mcp-slow",
+    mcp_crash "mcp-crash",
+    tool_found "tool-found",
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod print;
 mod row;
 mod rows;
 mod scene;
+mod server;
+mod servers;
 mod zone;
 
 use std::path::{Path, PathBuf};
@@ -45,7 +47,12 @@ pub struct Cell {
 
 /// `antefix conform`
 pub fn conform(args: &ConformArgs) -> Result<ExitCode, Failure> {
-    let rows = chosen(rows::rows(), |row| row.name, &args.row, "row")?;
+    if let Some(script) = &args.serve {
+        return server::serve(script);
+    }
+    let mut rows = rows::rows();
+    rows.extend(args.peers.as_deref().map(servers::peers).unwrap_or_default());
+    let rows = chosen(rows, |row| row.name, &args.row, "row")?;
     let columns = chosen(Column::ALL.to_vec(), |column| column.name(), &args.column, "column")?;
     if args.list {
         for line in print::list(&rows) {

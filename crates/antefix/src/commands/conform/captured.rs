@@ -4,7 +4,7 @@ use antefix_models::{Counts, Tokens};
 use antefix_prefix::{Position, Section, chat_positions, positions};
 use antefix_sim::Billed;
 use antefix_wire::anthropic::{Request, Role};
-use antefix_wire::json::Body;
+use antefix_wire::json::{Body, Node};
 
 use crate::commands::diff::body;
 use crate::failure::Failure;
@@ -60,6 +60,15 @@ impl Captured {
             },
             positions,
             body: sent,
+        })
+    }
+
+    /// Whether it offers a tool of that name, deferred or not.
+    pub fn names(&self, tool: &str) -> bool {
+        let mut tools = self.body.root().get("tools").into_iter().flat_map(Node::items);
+        tools.any(|offered| {
+            let name = offered.get("function").unwrap_or(offered).get("name");
+            name.is_some_and(|name| name.is_str(tool))
         })
     }
 

@@ -60,6 +60,7 @@ impl Default for Share {
 /// Judges what a server has captured of a scene; `expected` is the share that was read where nothing had changed.
 pub fn judge(row: &Row, column: Column, requests: &[Captured], played: &Played, expected: Share) -> Verdict {
     let mut judge = Judge { row, column, requests, played, expected, verdict: Verdict::default() };
+    judge.task();
     judge.message();
     judge.again();
     judge.told();
@@ -76,6 +77,15 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// The first task, which has to offer the tools that the row is about.
+    fn task(&mut self) {
+        let Some(first) = self.requests.first() else { return };
+        let missing = self.row.offers.iter().filter(|tool| !first.names(tool));
+        let missing: Vec<String> =
+            missing.map(|tool| format!("the first task does not offer `{tool}`")).collect();
+        self.verdict.findings.extend(missing);
+    }
+
     /// The message behind the change, against what is declared.
     fn message(&mut self) {
         let declared = self.row.declared(self.column);

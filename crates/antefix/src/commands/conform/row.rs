@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use super::column::Column;
 
 /// One row of the matrix: what changes between a first task and the message behind it.
@@ -27,6 +29,8 @@ pub struct Row {
     pub goes_back: bool,
     /// What is lost is lost again with each message.
     pub loses_on: bool,
+    /// Tools that the first task has to offer: without them, the row would show nothing.
+    pub offers: &'static [&'static str],
     /// What the model is told of the change.
     pub told: Told,
     /// Whether a column has the row.
@@ -56,6 +60,12 @@ pub enum Step {
     Interrupt(&'static str, &'static str),
     /// The user says something, and the turn ends badly.
     Fail(&'static str),
+    /// The project names the MCP servers of this file.
+    ServersOf(PathBuf),
+    /// The project names these MCP servers, each of which follows its script `NAME.json`.
+    Servers(&'static [&'static str]),
+    /// All later runs get these arguments too.
+    With(&'static [&'static str]),
 }
 
 /// A session as a build left it.
@@ -105,6 +115,7 @@ impl Row {
             later: Vec::new(),
             goes_back: false,
             loses_on: false,
+            offers: &[],
             told: Told::Nothing,
             is_in: |_| true,
             declared: Vec::new(),
@@ -161,6 +172,11 @@ impl Row {
     /// What is lost is lost again with each message.
     pub fn loses_on(self) -> Self {
         Self { loses_on: true, ..self }
+    }
+
+    /// Tools that the first task has to offer.
+    pub fn offers(self, offers: &'static [&'static str]) -> Self {
+        Self { offers, ..self }
     }
 
     /// What the model is told.

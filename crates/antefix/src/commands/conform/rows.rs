@@ -10,6 +10,7 @@ pub fn rows() -> Vec<Row> {
     rows.extend(turns());
     rows.extend(parameters());
     rows.extend(surroundings());
+    rows.extend(super::servers::rows());
     rows
 }
 

@@ -106,6 +106,22 @@ impl<'a> Scene<'a> {
                 Ok(())
             }
             Step::Say(prompt, more) => self.says(prompt, &[&["--continue"], more].concat()),
+            Step::ServersOf(ref file) => self.place.write("project/.mcp.json", &std::fs::read(file)?),
+            Step::Servers(names) => {
+                let entry = |name: &&str| {
+                    let script = format!("{{root}}/{name}.json");
+                    format!(
+                        r#""{name}":{{"command":"{{antefix}}","args":["conform","self","--serve","{script}"]}}"#
+                    )
+                };
+                let entries: Vec<String> = names.iter().map(entry).collect();
+                let text = format!(r#"{{"mcpServers":{{{}}}}}"#, entries.join(","));
+                self.place.write("project/.mcp.json", self.filled(&text).as_bytes())
+            }
+            Step::With(arguments) => {
+                self.arguments.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+                Ok(())
+            }
             Step::Fail(prompt) => ended(prompt, Some(1), &self.run(prompt, &["--continue"])?.output()?),
             Step::Kill(prompt, event) => {
                 let mut child = self.until(prompt, event)?;
@@ -174,9 +190,11 @@ impl<'a> Scene<'a> {
         Ok(command)
     }
 
-    /// A text with the place's folder in it.
+    /// A text with the place's folder and this program in it.
     fn filled(&self, text: &str) -> String {
-        text.replace("{root}", &self.place.root().to_string_lossy())
+        let program = std::env::current_exe().unwrap_or_default();
+        let text = text.replace("{root}", &self.place.root().to_string_lossy());
+        text.replace("{antefix}", &program.to_string_lossy())
     }
 
     /// How many requests have come so far.
