@@ -17,12 +17,12 @@ use crate::transport::stdio::{self, Process};
 pub(super) async fn keep(server: Arc<Server>, mut stopping: watch::Receiver<bool>) {
     let mut attempts = 0;
     loop {
-        let began = Instant::now();
         let connected = tokio::select! {
             biased;
             () = told(&mut stopping) => return,
             connected = connect(&server) => connected,
         };
+        let came_up = connected.is_ok().then(Instant::now);
         let error = match connected {
             Ok(connection) => match connection.attend(&server, &mut stopping).await {
                 Some(error) => error,
@@ -30,7 +30,8 @@ pub(super) async fn keep(server: Arc<Server>, mut stopping: watch::Receiver<bool
             },
             Err(error) => error,
         };
-        attempts = if began.elapsed() >= STEADY { 1 } else { attempts + 1 };
+        let was_steady = came_up.is_some_and(|at| at.elapsed() >= STEADY);
+        attempts = if was_steady { 1 } else { attempts + 1 };
         let retries = error.may_pass && attempts < ATTEMPTS;
         let why = error.text;
         let was_ready = server.was_ready();
