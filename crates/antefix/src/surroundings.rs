@@ -6,8 +6,8 @@ use std::sync::Arc;
 use antefix_runtime::agents::Agents;
 use antefix_runtime::clock;
 use antefix_runtime::context::{
-    Budget, Date, Definitions, Diagnostics, Environment as Place, Files, Git, GitStatus, Instructions, Memory,
-    Permissions, Surroundings, Watcher,
+    Budget, Date, Definitions, Diagnostics, Environment as Place, Files, Git, GitStatus, Instructions,
+    Memory, Permissions, Surroundings, Watcher,
 };
 use antefix_runtime::skills::Skills;
 use antefix_session::guard::Limits;
