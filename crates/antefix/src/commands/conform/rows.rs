@@ -103,7 +103,10 @@ fn surroundings() -> Vec<Row> {
             .told(&["checked out branch another", "? new.txt"]),
         Row::new("file-changed", "a file that was read is changed outside")
             .change([Write("project/notes.txt", "one\ntwo and a half\nthree\n")])
-            .whatever_is_told(),
+            .told(&["+two and a half"]),
+        Row::new("file-deleted", "a file that was read is deleted")
+            .change([Remove("project/notes.txt")])
+            .told(&["`notes.txt` is not there any more"]),
         Row::new("file-touched", "a file that was read is written anew as it is")
             .change([Write("project/notes.txt", "one\ntwo\nthree\n")]),
         Row::new("memory", "the user's notes are edited")
@@ -118,6 +121,16 @@ fn surroundings() -> Vec<Row> {
         Row::new("permission-mode", "the user lets the agent look only")
             .goes_on(&["--continue", "--permission-mode", "read-only"])
             .told(&["The permission mode is `read-only`"]),
+        with_skill("skill-added", "the user has another skill")
+            .change([Write("home/.claude/skills/part/SKILL.md", PART)])
+            .told(&["Says how to say goodbye."]),
+        with_skill("skill-edited", "a skill is described in other words")
+            .change([Write("home/.claude/skills/greet/SKILL.md", GREET_TWICE)])
+            .told(&["Says how to greet twice."]),
+        with_skill("skill-removed", "a skill is deleted")
+            .change([Remove("home/.claude/skills/greet")])
+            .told(&["Skills that are there no more: greet"]),
+        with_skill("skill-invoked", "the model calls a skill").prompt("Greet me as is usual."),
         Row::new("tool-denied", "the user forbids a tool")
             .goes_on(&["--continue", "--deny", "bash"])
             .told(&["does not allow calls of these tools any more"]),
@@ -161,6 +174,15 @@ const FIRST_CHAT: OldSession = OldSession {
     transcript: include_str!("../../../tests/upgrade/first-chat/transcript.jsonl"),
     last_body: include_str!("../../../tests/upgrade/first-chat/last.body.json"),
 };
+
+/// A row whose user has a skill.
+fn with_skill(name: &'static str, about: &'static str) -> Row {
+    Row::new(name, about).before([Write("home/.claude/skills/greet/SKILL.md", GREET)])
+}
+
+const GREET: &str = "---\nname: greet\ndescription: Says how to greet.\n---\nSay good morning.\n";
+const GREET_TWICE: &str = "---\nname: greet\ndescription: Says how to greet twice.\n---\nSay it twice.\n";
+const PART: &str = "---\nname: part\ndescription: Says how to say goodbye.\n---\nSay goodbye.\n";
 
 /// A hook that says what stands in a file.
 const HOOK: &str = r#"[[hooks.UserPromptSubmit]]
