@@ -57,4 +57,13 @@ for server in everything web; do
     expect '"resources":[{' "$(mcp get "$server" --json)"
 done
 mcp test
+
+# What is kept of a prompt when they stay, go and come back; each is waited for, so that the head has all.
+cat >"$work/peers.json" <<JSON
+{"mcpServers": {
+    "everything": {"command": "node", "args": ["$everything", "stdio"], "required": true},
+    "files": {"command": "node", "args": ["$filesystem", "$work/files"], "required": true}
+}}
+JSON
+"$antefix" conform self --peers "$work/peers.json" --row peers --row peers-gone --row peers-back
 echo "3 servers listed, called and tested"

@@ -39,7 +39,7 @@ pub fn peers(file: &Path) -> Vec<Row> {
         row("peers", "servers of one's own are started anew").offers(&["tool_search"]),
         row("peers-gone", "servers of one's own are taken out")
             .change([Remove("project/.mcp.json")])
-            .told(&["is gone, and calls of its tools fail"]),
+            .whatever_is_told(),
         row("peers-back", "servers of one's own that were taken out come back")
             .change([Remove("project/.mcp.json"), Say("A detour.", &[]), ServersOf(file.to_owned())])
             .whatever_is_told(),
