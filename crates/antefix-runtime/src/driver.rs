@@ -8,7 +8,6 @@ mod kin;
 mod recall;
 mod watch;
 
-pub use anew::NewHead;
 pub use calls::{jobs_started, shell_state, source_block, subagent_of};
 pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
 pub(crate) use kin::{FromSubagent, Parent};
@@ -98,8 +97,6 @@ pub struct Agent<S> {
     watch: Option<Watch>,
     /// Calls were stopped, and what the tools remember of them may not be on record.
     stale: bool,
-    /// Makes heads for what goes on from a summary.
-    new_head: Option<NewHead>,
     kin: Kin,
 }
 
@@ -119,7 +116,6 @@ impl<S: TranscriptStore> Agent<S> {
             answers: None,
             watch: None,
             stale: false,
-            new_head: None,
             kin: Kin::default(),
         }
     }
@@ -250,6 +246,13 @@ impl<S: TranscriptStore> Agent<S> {
         let mut turn = Running::new(commands);
         loop {
             while let Some(command) = turn.queue.pop_front() {
+                if matches!(command, Command::Refresh)
+                    && let Some(refreshed) = self.refreshed().await
+                {
+                    self.show_notes(show);
+                    let event = Event::Refreshed(Box::new(refreshed));
+                    turn.queue.extend(self.session.step(event, clock::now())?);
+                }
                 if let Some(end) = self.command(command, &mut turn, show)? {
                     // What is left of the step goes on record.
                     self.append_all(turn.queue.into())?;
@@ -365,12 +368,8 @@ impl<S: TranscriptStore> Agent<S> {
                 self.run_calls(calls, turn);
             }
             Command::Wait(due) => turn.due = Some(self.sooner(due)),
-            Command::Refresh => {
-                if let Some(refreshed) = self.refreshed() {
-                    let event = Event::Refreshed(Box::new(refreshed));
-                    turn.queue.extend(self.session.step(event, clock::now())?);
-                }
-            }
+            // Answered where it is waited for.
+            Command::Refresh => {}
             Command::WarmAt(due) => turn.warm_due = Some(due),
             Command::Warm { attempt, body } => self.warm(attempt, body, turn),
             Command::StopRequest => turn.stop.cancel(),

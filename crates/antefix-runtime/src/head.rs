@@ -127,6 +127,22 @@ impl HeadSpec {
     }
 }
 
+/// The head that a conversation goes on behind once a summary stands for it: tools and prompt byte for byte as they
+/// were, and another baseline behind them. A head in which the baseline cannot be told from the prompt stays as it is.
+pub fn with_baseline(lane: LaneRecord, baseline: Baseline) -> LaneRecord {
+    let system = match lane.dialect {
+        Dialect::Anthropic => messages::with_baseline(&lane, &baseline.text),
+        Dialect::OpenAiChat => chat::with_baseline(&lane, &baseline.text),
+    };
+    match system {
+        Some(system) => LaneRecord { system, baseline: baseline.records, ..lane },
+        None => lane,
+    }
+}
+
+/// How the text of every baseline begins.
+pub(crate) const BASELINE: &str = "# This session\n";
+
 /// Largest reply asked for where nothing is said: what the model allows, but no more than 32,000 tokens.
 pub fn default_max_tokens(rules: &Rules) -> u64 {
     rules.max_output.0.clamp(1, 32_000)

@@ -21,7 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use antefix_models::{Rules, Tokens, Ttl};
 use antefix_prefix::{
-    CachePlan, Chain, Effective, Interval, Marker, PlanInput, Relation, Segment, Tree, effective_after, plan,
+    CachePlan, Chain, Digest, Effective, Interval, Marker, PlanInput, Relation, Segment, Tree,
+    effective_after, plan,
 };
 use bytes::Bytes;
 
@@ -84,8 +85,16 @@ struct OpenLane {
     tree: Tree,
     /// A request of this lane has read from the cache, so that the provider has one and tells of it.
     has_read: bool,
+    /// When the requests began that have last read or written each entry, by the prefix that ends with it.
+    touched: BTreeMap<Digest, Millis>,
     /// The lane whose place a compaction has put this one in, as an index.
     replaces: Option<usize>,
+}
+
+impl OpenLane {
+    fn new(lane: Lane, replaces: Option<usize>) -> Self {
+        Self { lane, tree: Tree::new(), has_read: false, touched: BTreeMap::new(), replaces }
+    }
 }
 
 /// What was carried over into another dialect.
@@ -358,23 +367,26 @@ impl Conversation {
     }
 
     /// Whether a request sent at `at` should read an entry: one is known on its path, the provider's rules leave
-    /// it readable, and the request before began no longer ago than entries live.
+    /// it readable, and the request that touched it last began no longer ago than entries live.
     ///
     /// Where no markers are sent, that is taken to be so for five minutes after a request of the lane, once one of
     /// them has read anything.
     pub fn expects_read(&self, rules: &Rules, at: Millis) -> bool {
         let Some(open) = self.open_lane() else { return false };
-        let ttl = open.lane.cache().unwrap_or(Ttl::FiveMinutes);
         let answered = |attempt: &&Attempt| {
             attempt.outcome.as_ref().is_some_and(|(_, outcome)| outcome.status == Some(200))
         };
-        let last = self.attempts.iter().rev().find(answered).map(|attempt| attempt.at);
-        let is_warm = last.is_some_and(|last| at.0.saturating_sub(last.0) < ttl.seconds() * 1000);
-        let is_there = match open.lane.cache() {
-            Some(_) => open.tree.readable(&self.chain, &self.segments, rules).confirmed.is_some(),
-            None => open.has_read,
+        let last = match open.lane.cache() {
+            Some(_) => {
+                let entry = open.tree.readable(&self.chain, &self.segments, rules).confirmed;
+                let link = entry.and_then(|entry| self.chain.link(entry + 1));
+                link.and_then(|link| open.touched.get(&link.normal).copied())
+            }
+            None if open.has_read => self.attempts.iter().rev().find(answered).map(|attempt| attempt.at),
+            None => None,
         };
-        is_warm && is_there
+        let ttl = open.lane.cache().unwrap_or(Ttl::FiveMinutes);
+        last.is_some_and(|last| at.0.saturating_sub(last.0) < ttl.seconds() * 1000)
     }
 
     /// Composes the body of the next request with these markers.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use antefix_runtime::catalogue::Deferral;
 use antefix_runtime::context::KINDS;
+use antefix_session::machine::CompactionSettings;
 use antefix_tools::permission::Mode;
 use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -109,6 +110,13 @@ pub struct RunArgs {
     /// Drop turn TURN and everything after it first (`antefix sessions show ID` numbers the turns)
     #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u64).range(1..))]
     pub rewind: Option<u64>,
+    /// Let the session go on from a summary of itself and do nothing else; what that costs is told first
+    #[arg(long, conflicts_with_all = ["prompt", "attach"])]
+    pub compact: bool,
+    /// Let the session go on from a summary as soon as a prompt fills this share of the context window: `off`, `on`
+    /// (0.8), or a share such as 0.6; `on` if nothing is set
+    #[arg(long, value_name = "WHEN", value_parser = parse_auto_compact)]
+    pub auto_compact: Option<AutoCompact>,
     /// The model [default: claude-sonnet-5-5]; for a session that goes on, another one is a planned break
     #[arg(long)]
     pub model: Option<String>,
@@ -476,6 +484,22 @@ pub enum TtlArg {
 
 /// The model of a new session.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-5-5";
+
+/// The share of the context window, in thousandths, at which a session goes on from a summary; `None`: at none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutoCompact(pub Option<u64>);
+
+/// Reads `on`, `off` or a share.
+pub fn parse_auto_compact(text: &str) -> Result<AutoCompact, String> {
+    match text {
+        "on" => Ok(AutoCompact(CompactionSettings::default().share)),
+        "off" => Ok(AutoCompact(None)),
+        share => match money::parse_share(share) {
+            Ok(Share(share)) if share > 0 => Ok(AutoCompact(Some(share))),
+            _ => Err("expected `on`, `off` or a share from 0 to 1, such as `0.6`".to_owned()),
+        },
+    }
+}
 
 fn parse_provider(name: &str) -> Result<Provider, String> {
     Ok(match name {

@@ -22,7 +22,7 @@ use antefix_tools::hooks::Hook;
 use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source};
 use antefix_tools::sandbox::Confinement;
 
-use crate::cli::{RunArgs, Switch};
+use crate::cli::{AutoCompact, RunArgs, Switch, parse_auto_compact};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use bounds::Bounds;
@@ -165,6 +165,11 @@ impl Settings {
     /// A value that a file sets.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.values.iter().find(|value| value.key == key).map(|value| value.text.as_str())
+    }
+
+    /// When a session goes on from a summary without being asked, if a file says so.
+    pub fn auto_compact(&self) -> Option<AutoCompact> {
+        parse_auto_compact(self.value(AUTO_COMPACT)?).ok()
     }
 
     /// The file of notes that the user keeps for all sessions, if one is named.
@@ -372,6 +377,8 @@ const LOCAL: &str = ".antefix/settings.local.toml";
 const SHARED: &str = ".mcp.json";
 const PRESET: &str = "provider";
 const HOOKS: &str = "hooks";
+/// When a session goes on from a summary without being asked.
+const AUTO_COMPACT: &str = "auto_compact";
 /// For how many minutes a cache is kept warm at most.
 pub const KEEP_WARM: &str = "keep_warm";
 const SERVER: &str = "mcp";

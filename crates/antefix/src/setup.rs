@@ -32,7 +32,7 @@ use antefix_tools::sandbox::{Available, OWN_PROGRAM, Sandbox};
 use antefix_tools::{CONTRACT, Context, Executor, Jobs, Shell, Skill, Task};
 
 use crate::asking;
-use crate::cli::{RunArgs, Switch, TtlArg};
+use crate::cli::{AutoCompact, RunArgs, Switch, TtlArg};
 use crate::endpoint::Endpoint;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
@@ -134,7 +134,10 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     let skills = Arc::new(delegates::skills(environment, &cwd));
     notices.extend(skills.find().1);
     let rules = endpoint.rules(&model);
-    let settings = settings(args, &holding)?;
+    let mut settings = settings(args, &holding)?;
+    if let Some(AutoCompact(share)) = args.auto_compact.or(holding.auto_compact()) {
+        settings.compaction.share = share;
+    }
     let spec = head(args, &endpoint, &rules, &model);
     let employer = Employer { environment, endpoint: &endpoint, holding: &holding, skills: &skills };
     let subagents = Arc::new(employer.subagents(&sessions, &cwd, spec.clone(), &settings));

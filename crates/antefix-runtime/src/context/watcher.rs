@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use super::{KINDS, Moment, Sighting, Source, Surroundings, Unavailable};
+use crate::head::BASELINE;
 
 /// Asks the sources, and compares what they see with what is on record.
 #[derive(Default)]
@@ -58,8 +59,20 @@ impl Watcher {
             watched.begin(around);
         }
         self.begun = Some(around.now);
+        self.said(seen)
+    }
+
+    /// What the head says that a conversation goes on behind once a summary stands for it. All sources are waited for.
+    pub async fn baseline_anew(&mut self, around: &Surroundings) -> Baseline {
+        let seen = self.look(around, |_| true).await;
+        self.begun = None;
+        self.said(seen)
+    }
+
+    /// What has been seen, as a head says it.
+    fn said(&self, seen: Vec<(usize, Vec<Sighting>)>) -> Baseline {
         let mut records = Vec::new();
-        let (mut text, mut sections) = ("# This session\n".to_owned(), String::new());
+        let (mut text, mut sections) = (BASELINE.to_owned(), String::new());
         for (index, sightings) in seen {
             let Some(source) = self.watched.get(index).and_then(Watched::source) else { continue };
             for sighting in sightings {

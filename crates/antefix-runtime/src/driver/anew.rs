@@ -2,28 +2,20 @@
 
 use antefix_session::closure::text_block;
 use antefix_session::event::Refreshed;
-use antefix_session::record::LaneRecord;
 use antefix_tools::{Context, FileFact, Scope};
 use bytes::Bytes;
 
 use super::Agent;
+use crate::head::with_baseline;
 use crate::store::TranscriptStore;
 
-/// Makes the head that a conversation goes on behind, from the one it had: tools and prompt as they were, and a
-/// baseline of this day.
-pub type NewHead = Box<dyn FnMut(&LaneRecord) -> LaneRecord + Send>;
-
 impl<S: TranscriptStore> Agent<S> {
-    /// Goes on from summaries behind heads that are made by this; without one, behind a copy of the head before.
-    pub fn refresh_heads(&mut self, new_head: NewHead) {
-        self.new_head = Some(new_head);
-    }
-
     /// How things are now; `None` if no lane is open.
-    pub(super) fn refreshed(&mut self) -> Option<Refreshed> {
+    pub(super) async fn refreshed(&mut self) -> Option<Refreshed> {
+        let baseline = self.baseline().await;
         let old = self.session.conversation().lane()?.spec().clone();
-        let lane = match &mut self.new_head {
-            Some(new_head) => new_head(&old),
+        let lane = match baseline {
+            Some(baseline) => with_baseline(old, baseline),
             None => old,
         };
         Some(Refreshed { lane, state: state(&self.context) })

@@ -6,7 +6,7 @@ use antefix_tools::Cancellation;
 
 use super::{Agent, Shown};
 use crate::clock;
-use crate::context::{Surroundings, Watcher};
+use crate::context::{Baseline, Surroundings, Watcher};
 use crate::store::TranscriptStore;
 
 /// Who looks, and what does not change around them.
@@ -20,6 +20,13 @@ impl<S: TranscriptStore> Agent<S> {
     /// at anew each time.
     pub fn watch(&mut self, watcher: Watcher, around: Surroundings) {
         self.watch = Some(Watch { watcher, around });
+    }
+
+    /// What the head says that the conversation goes on behind; `None` if nobody looks.
+    pub(super) async fn baseline(&mut self) -> Option<Baseline> {
+        self.look_up();
+        let Watch { watcher, around } = self.watch.as_mut()?;
+        Some(watcher.baseline_anew(around).await)
     }
 
     /// What is otherwise than the model knows.

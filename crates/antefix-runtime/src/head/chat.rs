@@ -1,10 +1,12 @@
 //! A head of Chat Completions.
 
+use antefix_session::record::LaneRecord;
 use antefix_tools::{Listing, Registry};
 use antefix_wire::json::{Body, Node, write_string};
+use antefix_wire::{Edit, splice};
 use bytes::Bytes;
 
-use super::{HeadSpec, array};
+use super::{BASELINE, HeadSpec, array};
 
 /// The members in front of the tools. Without `include_usage` no server says what was read from its cache; the
 /// largest reply is left to the server unless something is said.
@@ -51,6 +53,19 @@ pub(super) fn system(spec: &HeadSpec, texts: &[String]) -> Bytes {
     write_string(&mut out, &texts.join("\n\n"));
     out.push(b'}');
     array([out.as_slice()].into_iter())
+}
+
+/// The system prompt's messages of a lane with another baseline behind the prompt.
+pub(super) fn with_baseline(lane: &LaneRecord, baseline: &str) -> Option<Bytes> {
+    let old = Body::parse(lane.system.to_vec()).ok()?;
+    let mut messages = old.root().items();
+    let (message, None) = (messages.next()?, messages.next()) else { return None };
+    let content = message.get("content").filter(|content| content.str().is_some())?;
+    let text = content.str()?;
+    let start = if text.starts_with(BASELINE) { 0 } else { text.find(&format!("\n\n{BASELINE}"))? + 2 };
+    let mut said = Vec::new();
+    write_string(&mut said, &format!("{}{baseline}", text.get(..start)?));
+    splice(lane.system.as_ref(), &[Edit::replace(content.range(), said)]).ok().map(Bytes::from)
 }
 
 fn function(definition: &[u8]) -> Vec<u8> {

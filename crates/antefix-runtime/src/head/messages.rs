@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use antefix_session::closure::text_block;
+use antefix_session::record::LaneRecord;
 use antefix_tools::{Listing, Registry};
-use antefix_wire::json::write_string;
+use antefix_wire::json::{Body, write_string};
 use bytes::Bytes;
 
 use super::{HeadSpec, Thinking, array};
@@ -54,4 +55,13 @@ pub(super) fn tools(registry: &Registry) -> Bytes {
 pub(super) fn system(texts: &[String]) -> Bytes {
     let blocks: Vec<Bytes> = texts.iter().map(|text| text_block(text)).collect();
     array(blocks.iter().map(AsRef::as_ref))
+}
+
+/// The system blocks of a lane with another baseline behind those that are shared.
+pub(super) fn with_baseline(lane: &LaneRecord, baseline: &str) -> Option<Bytes> {
+    let old = Body::parse(lane.system.to_vec()).ok()?;
+    let shared = old.root().items().take(lane.static_blocks as usize);
+    let mut blocks: Vec<Bytes> = shared.map(|block| Bytes::copy_from_slice(block.raw().as_bytes())).collect();
+    blocks.push(text_block(baseline));
+    Some(array(blocks.iter().map(AsRef::as_ref)))
 }

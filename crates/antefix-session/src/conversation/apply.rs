@@ -1,5 +1,5 @@
 use antefix_models::Tokens;
-use antefix_prefix::{Advance, Chain, Entry as CacheEntry, Tree};
+use antefix_prefix::{Advance, Chain, Entry as CacheEntry};
 use antefix_wire::json::Body;
 use antefix_wire::usage::Usage;
 use bytes::Bytes;
@@ -61,7 +61,7 @@ impl Conversation {
             Record::Lane(lane) => {
                 let lane = Lane::new(entry.id, lane.clone())
                     .map_err(|error| ApplyError::Fragment { record: id, reason: error.to_string() })?;
-                self.lanes.push(OpenLane { lane, tree: Tree::new(), has_read: false, replaces: None });
+                self.lanes.push(OpenLane::new(lane, None));
                 mark.lane = Some(self.lanes.len() - 1);
                 // Another model counts otherwise.
                 mark.measured = None;
@@ -230,6 +230,7 @@ impl Conversation {
         let attempt = index.and_then(|index| self.attempts.get_mut(index)).ok_or(reference)?;
         attempt.outcome = Some((entry.at, outcome.clone()));
         let lane = attempt.attempt.lane;
+        let (at, markers) = (attempt.at, attempt.attempt.markers.clone());
         let usage = usage_of(outcome);
         if outcome.status == Some(200) && attempt.attempt.purpose != Purpose::Warm {
             let is_turn = attempt.attempt.purpose == Purpose::Turn;
@@ -243,6 +244,10 @@ impl Conversation {
         let (wrote, read) = if outcome.status == Some(200) { wrote_and_read(&usage) } else { (0, 0) };
         let Some(open) = self.lanes.iter_mut().find(|open| open.lane.record() == lane) else { return Ok(()) };
         open.has_read |= read > 0;
+        if wrote > 0 || read > 0 {
+            let ends = markers.iter().filter_map(|(end, _)| self.chain.link(*end as usize + 1));
+            open.touched.extend(ends.map(|link| (link.normal, at)));
+        }
         if let (Some(last), true) = (marked, wrote > 0 || read > 0) {
             open.tree.note_entry(&self.chain, last, CacheEntry::Confirmed);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use antefix_models::Tokens;
-use antefix_prefix::{Segment, Tree};
+use antefix_prefix::Segment;
 
 use super::{ApplyError, Conversation, Lane, Mark, Message, OpenLane, message::Place};
 use crate::record::{CompactRecord, Entry, MessageContent, MessageRecord, RecordId, RewindReason};
@@ -173,7 +173,7 @@ impl Conversation {
         let source = mark.aside.unwrap_or(entry.parent);
         let last = self.marks.get(source.0 as usize).and_then(|mark| mark.message);
         self.epochs.push(Epoch { record: entry.id, source, last, before: mark.epoch });
-        self.lanes.push(OpenLane { lane, tree: Tree::new(), has_read: false, replaces: mark.lane });
+        self.lanes.push(OpenLane::new(lane, mark.lane));
         *mark = Mark {
             message: (first + messages.len()).checked_sub(1).filter(|_| !messages.is_empty()),
             pending: None,

@@ -19,5 +19,6 @@ mod strictness;
 mod tamper;
 
 mod turn_closure;
+mod upgrade;
 mod warm;
 mod work;

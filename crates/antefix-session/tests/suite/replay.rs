@@ -11,7 +11,7 @@ use antefix_session::event::{Command, Event};
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, SessionError, Settings};
 use antefix_session::placement::Placement;
-use antefix_session::record::{ContextRecord, EndReason};
+use antefix_session::record::{ContextRecord, EndReason, Planned, Record};
 use antefix_session::verify::verify;
 use bytes::Bytes;
 
@@ -102,6 +102,33 @@ fn a_new_process_goes_on_with_the_same_bytes() {
     println!("{CONVERSATIONS} conversations: {seen:#?}");
 }
 
+/// Sixty steps each: messages, changes around, kills, new processes, copies, ways back, other dialects and summaries.
+/// No break that was not planned; and each that was is told, with its price where there is one. What is expected to be
+/// read is read. The first seeds; `ANTEFIX_LONG_CONVERSATIONS` says how many.
+#[test]
+fn long_conversations_break_as_planned() {
+    let count = std::env::var("ANTEFIX_LONG_CONVERSATIONS").ok().and_then(|count| count.parse().ok());
+    let mut breaks = BTreeMap::new();
+    for seed in 0..count.unwrap_or(3) {
+        let run = std::panic::AssertUnwindSafe(|| Conversation::new(1_000_000 + seed).run_long());
+        match std::panic::catch_unwind(run) {
+            Ok(planned) => {
+                for (what, times) in planned {
+                    *breaks.entry(what).or_insert(0) += times;
+                }
+            }
+            Err(cause) => {
+                eprintln!("seed {seed}");
+                std::panic::resume_unwind(cause);
+            }
+        }
+    }
+    for what in ["compact", "carry", "branch"] {
+        assert!(breaks.get(what).copied().unwrap_or(0) > 0, "no {what}: {breaks:?}");
+    }
+    println!("{breaks:?}");
+}
+
 struct Conversation {
     seed: u64,
     random: Random,
@@ -144,6 +171,54 @@ impl Conversation {
         }
         self.verify();
         self.happened
+    }
+
+    /// A long one; gives the breaks that were planned, by their kind.
+    fn run_long(mut self) -> BTreeMap<&'static str, u64> {
+        // Every step must be made, so that nothing but the conversation ends it.
+        self.stage.setup.settings.limits = Limits::default();
+        self.stage.resume();
+        for _ in 0..60 {
+            self.go_on();
+            self.prompt();
+            self.is_told_once();
+            self.rest();
+        }
+        self.verify();
+        self.planned()
+    }
+
+    /// The breaks on record: each opens a lane or leaves sent requests behind, and says why.
+    fn planned(&self) -> BTreeMap<&'static str, u64> {
+        let mut found = BTreeMap::new();
+        let mut note = |what| *found.entry(what).or_insert(0) += 1;
+        let (mut lanes, mut firsts) = (0, 0);
+        for entry in &self.stage.entries {
+            match &entry.record {
+                Record::Lane(_) => lanes += 1,
+                Record::Compact(compact) => {
+                    lanes += 1;
+                    let forecast = compact.forecast;
+                    assert!(!forecast.before.is_zero() && !forecast.after.is_zero(), "{forecast:?}");
+                    let is_priced = compact.lane.dialect == Dialect::Anthropic;
+                    let prices = [forecast.summary, forecast.without, forecast.with];
+                    assert!(prices.iter().all(|price| price.is_some() == is_priced), "{forecast:?}");
+                    note("compact");
+                }
+                Record::Carry { .. } => note("carry"),
+                Record::Rewind { .. } => note("rewind"),
+                Record::Attempt(attempt) => match attempt.relation {
+                    Planned::First => firsts += 1,
+                    Planned::BranchesAt(_) => note("branch"),
+                    Planned::Extends => {}
+                    Planned::Allowed(at) => panic!("an unplanned break at {at}"),
+                },
+                _ => {}
+            }
+        }
+        assert!(firsts <= lanes, "{firsts} first requests in {lanes} lanes");
+        assert!(self.stage.unread.is_empty(), "{:?}", self.stage.unread);
+        found
     }
 
     /// Events until nothing is waited for.

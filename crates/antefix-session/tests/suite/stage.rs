@@ -105,6 +105,8 @@ pub struct Stage {
     /// What the model was told of its surroundings.
     pub told: Vec<String>,
     pub reports: Vec<RequestReport>,
+    /// Those of the Messages API that extend, should have read the cache and did not.
+    pub unread: Vec<RequestReport>,
     /// What was forecast of each request.
     pub limits: Vec<Vec<Limit>>,
     simulator: Simulator,
@@ -112,6 +114,8 @@ pub struct Stage {
     now: u64,
     next_call: u64,
     is_alone: bool,
+    /// Its simulator has seen nothing of what was sent.
+    is_cold: bool,
 }
 
 impl Stage {
@@ -145,12 +149,14 @@ impl Stage {
             notices: Vec::new(),
             told: Vec::new(),
             reports: Vec::new(),
+            unread: Vec::new(),
             limits: Vec::new(),
             simulator: Simulator::new(config, script),
             chat_simulator,
             now: 1_000,
             next_call: 1,
             is_alone: false,
+            is_cold: false,
         };
         stage.open_lane();
         stage
@@ -313,6 +319,7 @@ impl Stage {
         let mut fork = Self::new(self.setup.clone());
         (fork.entries, fork.sent, fork.ends) = (self.entries.clone(), self.sent.clone(), self.ends.clone());
         (fork.now, fork.next_call) = (self.now, self.next_call);
+        fork.is_cold = true;
         fork.resume();
         fork
     }
@@ -403,7 +410,16 @@ impl Stage {
                 self.last_words = message;
             }
             Command::Emit(SessionEvent::RequestStarted { limits, .. }) => self.limits.push(limits),
-            Command::Emit(SessionEvent::RequestFinished(report)) => self.reports.push(*report),
+            Command::Emit(SessionEvent::RequestFinished(report)) => {
+                let reads = report.counts.is_none_or(|counts| !counts.read.is_zero());
+                // What a branch goes back to may have expired.
+                let extends = self.sent.last().is_some_and(|sent| sent.relation == Planned::Extends);
+                let extends = extends && !std::mem::take(&mut self.is_cold);
+                if report.expected_read && !reads && extends && self.setup.dialect == Dialect::Anthropic {
+                    self.unread.push((*report).clone());
+                }
+                self.reports.push(*report);
+            }
             Command::Emit(SessionEvent::CompactionEnded { failure, .. }) => self.compactions.push(failure),
             Command::Emit(SessionEvent::Notice(text)) => self.notices.push(text),
             Command::Emit(SessionEvent::Reminder { text, .. }) => self.told.push(text),

@@ -1,7 +1,8 @@
 use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
 
-use antefix_runtime::driver::{Shown, TurnEnd};
+use antefix_runtime::driver::{Agent, DriverError, Shown, TurnEnd};
+use antefix_runtime::store::FileStore;
 use antefix_session::closure::text_block;
 use antefix_session::conversation::Conversation;
 use antefix_session::event::SessionEvent;
@@ -32,10 +33,14 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 }
 
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    let Prompt { mut blocks, text } = prompt(args)?;
+    let said = if args.compact { None } else { Some(prompt(args)?) };
     let Setup { mut agent, notices, simulator, settings, watch, jobs, skills, subagents } =
         setup(args, environment).await?;
-    blocks.push(text_block(&skills.invocation(&text).unwrap_or(text)));
+    let blocks = said.map(|Prompt { mut blocks, text }| {
+        blocks.push(text_block(&skills.invocation(&text).unwrap_or(text)));
+        blocks
+    });
+    let blocks = blocks.unwrap_or_default();
     let (asker, answers) = if asking::is_possible(args) {
         let (asker, answers) = Asker::start(settings, environment.state.clone());
         (Some(asker), Some(answers))
@@ -51,7 +56,7 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     let mut recorder = recorder(environment, agent.session().conversation());
     let (interrupt, mut interrupts) = mpsc::unbounded_channel();
     let end = tokio::select! {
-        end = agent.prompt(blocks, &mut interrupts, |shown| {
+        end = act(args.compact, &mut agent, blocks, &mut interrupts, |shown| {
             reporter.show(&shown);
             record(&mut recorder, &shown);
             if let (Shown::Question(question), Some(asker)) = (&shown, &asker) {
@@ -80,13 +85,29 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     let turn = agent.session().conversation().turn();
     drop(agent);
     // A simulator that has just started has nothing to read from; that is no news unless somebody asks.
-    let is_asked = args.fail_under.is_some() || (recorder.is_some() && !starts_cold);
+    let is_asked = !args.compact && (args.fail_under.is_some() || (recorder.is_some() && !starts_cold));
     let is_enough = !is_asked || reads_enough(args, environment, &session_id, turn);
     Ok(ExitCode::from(match end.reason {
         EndReason::EndTurn | EndReason::StopSequence => u8::from(!is_enough),
         EndReason::Interrupted => INTERRUPTED,
         _ => 1,
     }))
+}
+
+/// Does what was asked for: a turn, or a summary that the session goes on from.
+async fn act(
+    compacts: bool,
+    agent: &mut Agent<FileStore>,
+    blocks: Vec<Bytes>,
+    interrupts: &mut mpsc::UnboundedReceiver<()>,
+    show: impl FnMut(Shown<'_>),
+) -> Result<TurnEnd, DriverError> {
+    if !compacts {
+        return agent.prompt(blocks, interrupts, show).await;
+    }
+    let message = agent.compact(interrupts, show).await?;
+    let reason = if message.is_none() { EndReason::EndTurn } else { EndReason::Failed };
+    Ok(TurnEnd { reason, message })
 }
 
 /// What keeps the ledger; without it the turn runs all the same, and the ledger is caught up later.

@@ -9,7 +9,8 @@ use antefix_tools::hooks::Hook;
 use antefix_tools::permission::Source;
 
 use super::reminders::{DIAGNOSTICS, DIAGNOSTICS_TIMEOUT, MEMORY, REMINDERS, Wanted};
-use super::{ALLOW, DEFER, DENY, KEEP_WARM, LOAD, MODE, PRIVATE_HOSTS, bounds, hooks, servers};
+use super::{ALLOW, AUTO_COMPACT, DEFER, DENY, KEEP_WARM, LOAD, MODE, PRIVATE_HOSTS, bounds, hooks, servers};
+use crate::cli::parse_auto_compact;
 use crate::failure::Failure;
 
 /// One file of settings, read strictly: what is not known is an error, since a rule that is misspelt would not hold.
@@ -54,6 +55,7 @@ impl File {
                     file.hooks = hooks::read(value, &file.source)
                         .map_err(|what| file.wrong(&what).hint("docs/hooks.md says how hooks are set"))?;
                 }
+                "auto_compact" => file.auto_compact(value)?,
                 "keep_warm" => file.keep_warm(value)?,
                 "permissions" => file.permissions(value)?,
                 "provider" => file.providers(value)?,
@@ -102,6 +104,17 @@ impl File {
                 _ => return Err(self.wrong(&format!("`permissions.{name}` is no setting"))),
             }
         }
+        Ok(())
+    }
+
+    fn auto_compact(&mut self, value: &toml::Value) -> Result<(), Failure> {
+        let text = match value {
+            toml::Value::Float(share) => share.to_string(),
+            toml::Value::String(text) => text.clone(),
+            _ => String::new(),
+        };
+        parse_auto_compact(&text).map_err(|what| self.wrong(&format!("`auto_compact`: {what}")))?;
+        self.values.push((AUTO_COMPACT, text));
         Ok(())
     }
 

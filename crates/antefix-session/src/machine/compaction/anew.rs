@@ -39,8 +39,11 @@ impl Anew<'_> {
     pub(super) fn messages(&self) -> Vec<Saying> {
         let start = self.tail_start();
         let (mut said, _) = merged(self.path.get(start..).unwrap_or_default().iter().copied());
-        for one in said.iter_mut().filter(|one| one.translation.is_user) {
-            one.translation.blocks.retain(|block| !is_note(block));
+        for Said { translation, .. } in said.iter_mut().filter(|one| one.translation.is_user) {
+            // A message that says nothing else stays, so that it is not empty.
+            if !translation.results.is_empty() || !translation.blocks.iter().all(is_note) {
+                translation.blocks.retain(|block| !is_note(block));
+            }
         }
         self.shorten(&mut said);
         let last = self.path.get(..start).and_then(<[_]>::last).or(self.path.first());
