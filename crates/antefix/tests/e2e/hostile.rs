@@ -125,14 +125,12 @@ fn a_hostile_repository_gets_nothing_before_it_is_trusted() {
     }
 }
 
-/// Servers of the Model Context Protocol are no settings, and hooks are a table: a file that has them otherwise stops the
-/// run.
+/// Hooks are a table, and variables are no settings: a file that has them otherwise stops the run.
 #[test]
 fn settings_that_are_none_stop_the_run() {
     let (trap, url) = trap();
     for (text, said) in [
         ("hooks = [\"touch owned\"]", "`hooks` is no table"),
-        ("[mcp.x]\ncommand = \"touch\"", "is no setting"),
         ("[env]\nANTHROPIC_BASE_URL = \"x\"", "is no setting"),
     ] {
         let case = repository(&url);
