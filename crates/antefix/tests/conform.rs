@@ -32,6 +32,7 @@ rows! {
     model "model",
     effort "effort",
     thinking "thinking",
+    compaction "compaction",
     old_thinking "old-thinking",
     instructions_edited "instructions-edited",
     instructions_deleted "instructions-deleted",

@@ -58,6 +58,8 @@ pub enum Step {
     Kill(&'static str, &'static str),
     /// The user says something, and interrupts it at the first event of this type.
     Interrupt(&'static str, &'static str),
+    /// The session goes on from a summary of itself.
+    Compact,
     /// The user says something, and the turn ends badly.
     Fail(&'static str),
     /// The project names the MCP servers of this file.

@@ -2,7 +2,7 @@
 
 use super::column::Column;
 use super::row::{OldSession, Row, Step};
-use Step::{AnotherDay, Fail, Git, Interrupt, Kill, Minutes, Remove, Say, Write};
+use Step::{AnotherDay, Compact, Fail, Git, Interrupt, Kill, Minutes, Remove, Say, Write};
 
 /// All rows, in the order in which they are printed.
 pub fn rows() -> Vec<Row> {
@@ -75,6 +75,10 @@ fn parameters() -> Vec<Row> {
             .message(&["--thinking", "off"])
             .only_in(Column::is_messages)
             .planned(|_| true, OTHER_THINKING),
+        Row::new("compaction", "the session goes on from a summary of itself")
+            .change([Compact])
+            .whatever_is_told()
+            .planned(|_| true, A_SUMMARY),
         Row::new("old-thinking", "the provider drops the thinking of a turn that is over")
             .task(&["--model", "claude-haiku-4-5", "--thinking", "2000"])
             .only_in(|column| column == Column::Without)
@@ -201,6 +205,9 @@ const ANOTHER_EFFORT: &str = "messages are cached for one effort \
 /// Why a change of thinking costs what it costs.
 const OTHER_THINKING: &str = "messages are cached for one way to think \
 (platform.claude.com/docs/en/build-with-claude/prompt-caching, 2026-09-23)";
+/// Why a summary costs what it costs.
+const A_SUMMARY: &str =
+    "a summary stands in the place of what was said, behind the same tools and system prompt";
 /// Why old thinking costs what it costs.
 const OLD_THINKING: &str = "Haiku 4.5 is not shown the thinking of earlier turns, so that what stands behind it moves \
 (platform.claude.com/docs/en/build-with-claude/extended-thinking, 2026-11-30)";

@@ -122,6 +122,9 @@ impl<'a> Scene<'a> {
                 self.arguments.extend(arguments.iter().map(|argument| (*argument).to_owned()));
                 Ok(())
             }
+            Step::Compact => {
+                ended("--compact", Some(0), &self.bare_run(&["--continue", "--compact"])?.output()?)
+            }
             Step::Fail(prompt) => ended(prompt, Some(1), &self.run(prompt, &["--continue"])?.output()?),
             Step::Kill(prompt, event) => {
                 let mut child = self.until(prompt, event)?;
@@ -180,8 +183,15 @@ impl<'a> Scene<'a> {
     }
 
     fn run(&self, prompt: &str, more: &[&str]) -> Result<Command, Failure> {
+        let mut command = self.bare_run(more)?;
+        command.arg(prompt);
+        Ok(command)
+    }
+
+    /// A run without anything said.
+    fn bare_run(&self, more: &[&str]) -> Result<Command, Failure> {
         let mut command = self.place.command(std::env::current_exe()?);
-        command.arg("run").arg(prompt).args(&self.arguments);
+        command.arg("run").args(&self.arguments);
         command.args(more.iter().map(|argument| self.filled(argument)));
         if !more.contains(&"--permission-mode") {
             command.args(["--permission-mode", "full"]);
