@@ -26,7 +26,7 @@ impl LocalServer for Lists {
             if text.contains('9') {
                 return CallOutput { is_error: true, ..CallOutput::text(text) };
             }
-            CallOutput::text(text.repeat(if text.contains('8') { 2_000 } else { 1 }))
+            CallOutput::text(text.repeat(if text.contains('8') { 3_000 } else { 1 }))
         })
     }
 }
