@@ -86,7 +86,17 @@ impl Case {
 
     /// A turn that waits for nothing before a retry.
     pub fn run(&self, prompt: &str) -> Invocation {
-        let run = self.antefix(["run", prompt, "--longest-retry-wait", "0", "--permission-mode", "full"]);
+        self.run_with(&[prompt])
+    }
+
+    /// A call that goes on with the last session and says nothing.
+    pub fn go_on_without_words(&self, args: &[&str]) -> Invocation {
+        self.run_with(args).arg("--continue")
+    }
+
+    fn run_with(&self, args: &[&str]) -> Invocation {
+        let always = ["--longest-retry-wait", "0", "--permission-mode", "full"];
+        let run = self.antefix([&["run"], args, &always].concat());
         if self.speaks_chat {
             run.args(["--base-url", &self.chat_url()]).args(CHAT).env("CHAT_KEY", KEY)
         } else {

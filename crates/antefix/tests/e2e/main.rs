@@ -9,6 +9,7 @@
 mod bill;
 mod bodies;
 mod case;
+mod compaction;
 mod compatible;
 mod context;
 mod ended;
@@ -30,6 +31,7 @@ mod shell;
 mod skills;
 mod subagents;
 mod terminal;
+mod upgrade;
 mod verify;
 mod warm;
 mod web;

@@ -1,0 +1,94 @@
+//! A session goes on from a summary.
+
+use antefix_http::server::ServerOptions;
+
+use crate::case::Case;
+
+/// The steps of a session: a list and a file, then words.
+const SCRIPT: &str = "rule\n times 1 global\n on said Look\n tool todo {\"add\":[\"Open the gate\"]}\n tool read {\"path\":\"a.txt\"}\nrule\n on said Write a summary\n text The gate opens at 6174.\nrule\n on any\n think Hm.\n text Seen.\n";
+
+/// As asked: the price is told, tools and prompt stay, list, files and facts go on, and one can go back to in front of
+/// it.
+#[test]
+fn a_session_is_compacted_as_asked() {
+    // What tells of this day stands in front of the messages, or is the first of them.
+    for (case, relation) in
+        [(Case::new(SCRIPT), "breaks"), (Case::chat(ServerOptions::default(), SCRIPT), "branches at 0")]
+    {
+        case.write("a.txt", &"some words\n".repeat(400));
+        case.run("Look at a.txt").ends().code(0);
+        for _ in 0..3 {
+            case.go_on("Further").ends().code(0);
+        }
+        case.write("AGENTS.md", "# Rules\nUse short words.\n");
+        let compacted = case.go_on_without_words(&["--compact"]).ends().code(0);
+        let compacted =
+            compacted.stderr("compacting, as asked. A summary is asked for (").stderr("compacted: ");
+        compacted.lacks("The gate opens at 6174.");
+        case.go_on("On").ends().code(0);
+        let sent = case.sent();
+        let [.., last, asked, next] = &sent[..] else { panic!("{} bodies", sent.len()) };
+        assert!(asked.extends(last), "the request for the summary breaks");
+        assert_eq!(next.relation(asked), relation);
+        let body = String::from_utf8_lossy(&next.bytes);
+        for part in
+            ["The gate opens at 6174.", "1 [ ] Open the gate", "a.txt (read)", "Use short words.", "Further"]
+        {
+            assert!(body.contains(part), "{part} in {body}");
+        }
+        assert!(!body.contains("Write a summary") && body.matches("some words").count() < 400, "{body}");
+        let tools = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            text.split_once("# This session").map(|(tools, _)| tools.to_owned())
+        };
+        assert_eq!(tools(&next.bytes), tools(&asked.bytes));
+        case.is_intact();
+        // The list is known to the tool as well.
+        case.go_on("Look again").args(["--rewind", "2"]).ends().code(0);
+        let sent = case.sent();
+        let again = sent.iter().rev().find(|sent| sent.relation(last).starts_with("branches"));
+        assert!(again.is_some(), "it does not go back");
+        case.is_intact();
+    }
+}
+
+/// Without words, without a session, and with a model that does not do as it is told.
+#[test]
+fn what_cannot_be_compacted_is_said_so() {
+    let case = Case::new("rule\n on said Write a summary\n stop refusal\nrule\n on any\n text Seen.\n");
+    case.go_on_without_words(&["--compact"]).ends().code(2);
+    case.run("Look").ends().code(0);
+    case.go_on_without_words(&["--compact", "--auto-compact", "2"]).ends().code(2).stderr("from 0 to 1");
+    case.go_on("Words").arg("--compact").ends().code(2);
+    let failed = case.go_on_without_words(&["--compact"]).ends().code(1);
+    failed.stderr("not compacted: the model refused to write it");
+    case.go_on("Further").ends().code(0).stdout("Seen.");
+    case.is_intact();
+}
+
+/// Unasked, at a share of the window; never where it is switched off.
+#[test]
+fn a_session_is_compacted_at_a_share_of_the_window() {
+    for (settings, flag, expect) in [
+        ("", Some("0.01"), true),
+        ("", Some("off"), false),
+        ("auto_compact = 0.01\n", None, true),
+        ("auto_compact = \"0.01\"\n", Some("off"), false),
+    ] {
+        let case = Case::new(SCRIPT);
+        std::fs::create_dir_all(case.settings().parent().expect("a folder")).expect("a folder");
+        std::fs::write(case.settings(), settings).expect("a file of settings");
+        case.write("a.txt", &"some words\n".repeat(4_000));
+        let flags = |run: crate::case::Invocation| match flag {
+            Some(flag) => run.args(["--auto-compact", flag]),
+            None => run,
+        };
+        flags(case.run("Look at a.txt")).ends().code(0);
+        let ended = flags(case.go_on("Further")).ends().code(0);
+        let sent = case.sent();
+        let is_asked = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("Write a summary");
+        let asked = sent.iter().filter(|sent| is_asked(&sent.bytes)).count();
+        assert_eq!(asked > 0, expect, "{settings} {flag:?}\n{ended}");
+        case.is_intact();
+    }
+}
