@@ -34,6 +34,12 @@ fn number(node: Node<'_>, name: &str) -> u64 {
     node.get(name).and_then(Node::u64).unwrap_or_else(|| panic!("no number `{name}` in {}", node.raw()))
 }
 
+/// The row of a kind of part that is but one.
+fn part<'a>(report: &'a Body, id: &str) -> Node<'a> {
+    let mut parts = report.root().get("parts").into_iter().flat_map(Node::items);
+    parts.find(|part| text(*part, "part") == id).unwrap_or_else(|| panic!("no {id} in {}", report.text()))
+}
+
 /// A sum over rows, of one of their numbers.
 fn total(report: &Body, rows: &str, name: &str) -> u64 {
     report.root().get(rows).into_iter().flat_map(Node::items).map(|row| number(row, name)).sum()
@@ -82,6 +88,18 @@ fn pieces_add_up_to_the_bill_and_a_whole_read_says_what_a_range_would_have_saved
         let (sent, unused) = (3 * number(read, "tokens"), number(read, "unused_tokens_sent"));
         assert_eq!(unused, sent * (400 - 41) / 400);
         case.antefix(["growth"]).ends().code(0).stdout("results: read").stdout("80–120");
+
+        // Behind a compaction the head is the same piece, and what is billed still is what its pieces are billed.
+        let tools = number(part(&growth, "tools"), "tokens");
+        case.go_on("And on with it.").args(["--auto-compact", "0.001"]).ends().code(0);
+        let (growth, bill) =
+            (json(&case, &["growth", "--json"]), json(&case, &["bill", "session", "--json"]));
+        for name in ["read", "write_5m"] {
+            let billed = bill.root().pointer(&format!("/total/used/{name}")).and_then(Node::u64);
+            assert_eq!(Some(total(&growth, "parts", name)), billed, "{name}");
+        }
+        assert_eq!(number(part(&growth, "tools"), "tokens"), tools);
+        assert!(number(part(&growth, "summary"), "tokens") > 0);
     }
 }
 

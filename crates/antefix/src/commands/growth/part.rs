@@ -25,6 +25,8 @@ pub enum Part {
     Results(String),
     /// What was added to close a turn.
     Closure,
+    /// What stands for a history that was compacted, and what asked for it.
+    Summary,
     /// Anything else.
     Other,
 }
@@ -44,6 +46,7 @@ impl Part {
             Self::Calls(tool) => ("calls", Some(tool)),
             Self::Results(tool) => ("results", Some(tool)),
             Self::Closure => ("closure", None),
+            Self::Summary => ("summary", None),
             Self::Other => ("other", None),
         }
     }
@@ -63,6 +66,7 @@ impl fmt::Display for Part {
             Self::Calls(tool) => write!(out, "calls: {tool}"),
             Self::Results(tool) => write!(out, "results: {tool}"),
             Self::Closure => out.write_str("turn closure"),
+            Self::Summary => out.write_str("compaction"),
             Self::Other => out.write_str("other"),
         }
     }

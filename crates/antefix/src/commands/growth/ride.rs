@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use antefix_ledger::{Posting, lay_out, measure};
 use antefix_models::{Counts, Money, PriceBook, Tokens, cost};
 use antefix_session::conversation::{Call, Conversation, Message, Reminder};
-use antefix_session::record::{AttemptId, Entry, Header, LaneRecord, Origin, Record, RecordId};
+use antefix_session::record::{
+    AttemptId, AttemptRecord, Entry, Header, LaneRecord, Origin, Purpose, Record, RecordId,
+};
 use antefix_wire::json::{Body, Node};
 
 use super::Part;
@@ -57,7 +59,7 @@ pub fn pieces(
     let mut riders = Riders { conversation: Conversation::new(header), ..Riders::default() };
     for entry in entries {
         match &entry.record {
-            Record::Attempt(attempt) => riders.open = Some((attempt.attempt, riders.aboard())),
+            Record::Attempt(attempt) => riders.board(attempt),
             Record::Outcome(outcome) => {
                 let posting = postings.iter().find(|one| one.attempt == outcome.attempt.0 && one.part == 0);
                 riders.bill(outcome.attempt, posting, book);
@@ -66,10 +68,11 @@ pub fn pieces(
         }
         riders.conversation.apply(entry).map_err(|error| error.to_string())?;
         match &entry.record {
-            Record::Lane(lane) => riders.add(entry.id, of_head(lane)),
-            Record::Message(_) => {
-                let message = riders.conversation.path().next_back().map(|last| riders.of_message(last));
-                riders.add(entry.id, message.unwrap_or_default());
+            Record::Lane(lane) => riders.add_head(entry.id, lane),
+            Record::Message(_) => riders.add_messages(entry.id),
+            Record::Compact(compact) => {
+                riders.add_head(entry.id, &compact.lane);
+                riders.add_messages(entry.id);
             }
             _ => {}
         }
@@ -80,28 +83,68 @@ pub fn pieces(
 struct Riders {
     conversation: Conversation,
     pieces: Vec<Piece>,
-    /// The pieces of each lane's head and of each message.
-    of: BTreeMap<RecordId, Vec<usize>>,
-    /// The request in flight, and the pieces that ride in it, in reading order.
-    open: Option<(AttemptId, Vec<usize>)>,
+    /// The pieces of each lane's head.
+    heads: BTreeMap<RecordId, Vec<usize>>,
+    /// The pieces of each message, in the order of the messages of a record.
+    messages: BTreeMap<RecordId, Vec<Vec<usize>>>,
+    /// The requests in flight, and the pieces that ride in each, in reading order.
+    open: BTreeMap<AttemptId, Vec<usize>>,
+    /// The pieces that rode in the last request but for replays, which have the same.
+    last: Vec<usize>,
 }
 
 impl Riders {
-    fn add(&mut self, record: RecordId, pieces: Vec<Piece>) {
+    fn add(&mut self, pieces: Vec<Piece>) -> Vec<usize> {
         let first = self.pieces.len();
         self.pieces.extend(pieces);
-        self.of.insert(record, (first..self.pieces.len()).collect());
+        (first..self.pieces.len()).collect()
+    }
+
+    /// What the head before had as well is the same piece.
+    fn add_head(&mut self, record: RecordId, lane: &LaneRecord) {
+        let before = self.heads.last_key_value().map(|(_, pieces)| pieces.clone()).unwrap_or_default();
+        let mut head = Vec::new();
+        for piece in of_head(lane) {
+            let is_it = |index: &&usize| {
+                let old = self.pieces.get(**index);
+                old.is_some_and(|old| old.part == piece.part && old.block.bytes() == piece.block.bytes())
+            };
+            match before.iter().find(is_it) {
+                Some(index) => head.push(*index),
+                None => head.extend(self.add(vec![piece])),
+            }
+        }
+        self.heads.insert(record, head);
+    }
+
+    fn add_messages(&mut self, record: RecordId) {
+        let own = self.conversation.path().filter(|message| message.record() == record);
+        let pieces: Vec<Vec<Piece>> = own.map(|message| self.of_message(message)).collect();
+        let indices = pieces.into_iter().map(|pieces| self.add(pieces)).collect();
+        self.messages.insert(record, indices);
+    }
+
+    fn board(&mut self, attempt: &AttemptRecord) {
+        if attempt.purpose != Purpose::Warm {
+            self.last = self.aboard();
+        }
+        self.open.insert(attempt.attempt, self.last.clone());
     }
 
     fn aboard(&self) -> Vec<usize> {
-        let head = self.conversation.lane().map(antefix_session::conversation::Lane::record);
-        let records = head.into_iter().chain(self.conversation.path().map(Message::record));
-        records.filter_map(|record| self.of.get(&record)).flatten().copied().collect()
+        let lane = self.conversation.lane().map(antefix_session::conversation::Lane::record);
+        let mut all = lane.and_then(|lane| self.heads.get(&lane)).cloned().unwrap_or_default();
+        let path: Vec<RecordId> = self.conversation.path().map(Message::record).collect();
+        for record in path.chunk_by(|one, other| one == other) {
+            let own = record.first().and_then(|first| self.messages.get(first));
+            all.extend(own.into_iter().flatten().take(record.len()).flatten());
+        }
+        all
     }
 
     /// Adds what a request was billed to the pieces that rode in it.
     fn bill(&mut self, attempt: AttemptId, posting: Option<&Posting>, book: &PriceBook) {
-        let Some((_, aboard)) = self.open.take_if(|(open, _)| *open == attempt) else { return };
+        let Some(aboard) = self.open.remove(&attempt) else { return };
         let Some((posting, row)) = posting.and_then(|posting| Some((posting, posting.row?))) else { return };
         let riding: Vec<&Piece> = aboard.iter().filter_map(|&index| self.pieces.get(index)).collect();
         let known: Vec<_> = riding.iter().map(|piece| piece.known).collect();
@@ -156,6 +199,7 @@ impl Riders {
             (_, Origin::User) => (Part::Attached, None),
             (Some("text"), Origin::Assistant) => (Part::Text, None),
             (_, Origin::Closure) => (Part::Closure, None),
+            (_, Origin::Summary | Origin::Aside) => (Part::Summary, None),
             _ => (Part::Other, None),
         };
         let input = call.and_then(|call: &Call| Body::parse(call.input.to_vec()).ok());
@@ -175,7 +219,14 @@ impl Default for Riders {
             forked_from: None,
             spawned_by: None,
         };
-        Self { conversation: Conversation::new(header), pieces: Vec::new(), of: BTreeMap::new(), open: None }
+        Self {
+            conversation: Conversation::new(header),
+            pieces: Vec::new(),
+            heads: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            open: BTreeMap::new(),
+            last: Vec::new(),
+        }
     }
 }
 
