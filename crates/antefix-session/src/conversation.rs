@@ -231,6 +231,13 @@ impl Conversation {
         Some(indices.filter_map(|&index| self.messages.get(index)).collect())
     }
 
+    /// What a call returned last, as it was written, and the dialect that is in.
+    pub(crate) fn returned(&self, call: &str) -> Option<(Dialect, &Bytes)> {
+        let (id, result) = self.results.iter().rev().find(|(_, result)| result.call == call)?;
+        let lane = self.marks.get(id.0 as usize)?.lane?;
+        Some((self.lanes.get(lane)?.lane.dialect(), &result.fragment))
+    }
+
     /// The messages of each turn that was carried over, as they were said; no two turns have one number.
     fn first_said(&self) -> BTreeMap<u64, Vec<usize>> {
         let mut all = BTreeMap::new();

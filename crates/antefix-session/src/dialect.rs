@@ -8,7 +8,7 @@ mod anthropic;
 mod chat;
 mod translation;
 
-pub(crate) use translation::{Ids, Translation};
+pub(crate) use translation::{Ids, Outcome, Translation};
 
 use antefix_prefix::Position;
 use antefix_wire::anthropic::BlockKind;

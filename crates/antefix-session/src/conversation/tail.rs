@@ -76,6 +76,14 @@ impl Conversation {
         found
     }
 
+    /// Whether the reply the conversation ends in was given to a request of the open lane. One that comes from another
+    /// lane, or that was said anew, may lack the thinking that this lane's requests want in front of the last calls.
+    pub(crate) fn has_replied_here(&self) -> bool {
+        let (Some(last), Some(lane)) = (self.path().next_back(), self.lane()) else { return false };
+        let is_in_turn = |attempt: &Attempt| attempt.record > last.front() && attempt.record < last.record();
+        self.attempts.iter().any(|attempt| attempt.attempt.lane == lane.record() && is_in_turn(attempt))
+    }
+
     /// The record in front of `turn`, or of the next one if that is not part of the conversation.
     pub fn before_turn(&self, turn: u64) -> Option<RecordId> {
         let history = self.history();

@@ -45,6 +45,11 @@ impl Translation {
         said
     }
 
+    /// What calls returned, and nothing else.
+    pub(crate) fn of_results(results: Vec<Outcome>) -> Self {
+        Self { results, ..Self::of(true, Origin::Results, Vec::new()) }
+    }
+
     /// Adds what the same side said next.
     pub(crate) fn append(&mut self, next: Self) {
         if self.origin != next.origin {

@@ -8,8 +8,9 @@ use bytes::Bytes;
 
 use super::context::{notes, texts};
 use super::{Session, SessionError, Step};
-use crate::conversation::{Lane, Message};
-use crate::dialect::{Ids, Translation};
+use crate::closure::text_block;
+use crate::conversation::{Call, Lane, Message};
+use crate::dialect::{Ids, Outcome, Translation};
 use crate::event::SessionEvent;
 use crate::record::{EndReason, LaneRecord, MessageContent, Millis, Origin, Record, RecordId};
 use crate::spend::date;
@@ -25,8 +26,14 @@ impl Session {
         let (said, left) = merged(source);
         let mut ids = Ids::new(lane.dialect);
         let mut turns: BTreeMap<u64, Vec<(Origin, Bytes)>> = BTreeMap::new();
-        for one in &said {
-            turns.entry(one.turn).or_default().extend(self.translated(&lane, one, &mut ids));
+        let mut said = said.iter().peekable();
+        while let Some(one) = said.next() {
+            let turn = turns.entry(one.turn).or_default();
+            turn.extend(self.translated(&lane, one, &mut ids));
+            // A summary is answered in the turn that stands behind it.
+            if said.peek().is_none_or(|next| next.turn != one.turn && next.translation.is_user) {
+                turn.extend(self.closed(&lane, &one.translation, &mut ids));
+            }
         }
         let messages = turns.values().map(|turn| turn.len() as u64).sum();
         self.record(step, Record::Carry { messages }, now)?;
@@ -72,6 +79,35 @@ impl Session {
             written.push((Origin::Reminder, lane.dialect.reminder(lane, &texts(&waits))));
         }
         written
+    }
+
+    /// What closes a turn that ends in `last`, if it is open. One can go back to behind each turn that is said anew, and
+    /// results behind a reply without its thinking could not lead what is said then.
+    fn closed(&self, lane: &LaneRecord, last: &Translation, ids: &mut Ids) -> Vec<(Origin, Bytes)> {
+        let mut written = Vec::new();
+        if !last.calls.is_empty() {
+            let results = last.calls.iter().map(|call| self.outcome_of(call)).collect();
+            let results = Translation::of_results(results);
+            written.extend(lane.dialect.translate(&results, ids, &self.settings.texts));
+        }
+        if last.is_user || !last.calls.is_empty() {
+            let reply = lane.dialect.reply(&[text_block(self.settings.texts.no_reply)]);
+            written.push((Origin::Closure, reply));
+        }
+        written
+    }
+
+    /// What a call returned; an error if nothing came of it.
+    fn outcome_of(&self, call: &Call) -> Outcome {
+        let returned = self.conversation.returned(&call.id).and_then(|(dialect, fragment)| {
+            let message = dialect.sealed(std::slice::from_ref(fragment), &[], &[]);
+            Translation::of(true, Origin::Results, dialect.blocks(&message)).results.pop()
+        });
+        returned.unwrap_or_else(|| Outcome {
+            call: call.id.clone(),
+            content: vec![text_block(self.settings.texts.not_run)],
+            is_error: true,
+        })
     }
 
     /// What a request costs that reads nothing, in words.
@@ -130,8 +166,9 @@ pub(super) struct Left {
     parts: u64,
 }
 
-/// The messages as what one side says after the other: results that were recorded one by one stand together again,
-/// and so do the parts of a reply that was paused.
+/// The messages as what one side says after the other in each turn: results that were recorded one by one stand
+/// together again, and so do the parts of a reply that was paused. Results that led what the user said next are parted
+/// from it, and belong to the turn of their calls.
 pub(super) fn merged<'a>(source: impl IntoIterator<Item = &'a Message>) -> (Vec<Said>, Left) {
     let mut said: Vec<Said> = Vec::new();
     let mut left = Left::default();
@@ -140,12 +177,22 @@ pub(super) fn merged<'a>(source: impl IntoIterator<Item = &'a Message>) -> (Vec<
             said.last_mut().into_iter().for_each(|last| last.says.extend_from_slice(message.says()));
             continue;
         }
-        let translation = Translation::of(message.is_user(), message.origin(), message.blocks());
+        let turn = message.turn();
+        let mut translation = Translation::of(message.is_user(), message.origin(), message.blocks());
         left.thinking += u64::from(message.thinks());
         left.parts += translation.left_out;
-        match said.last_mut().filter(|last| last.translation.is_user == translation.is_user) {
-            Some(last) => last.translation.append(translation),
-            None => said.push(Said { turn: message.turn(), translation, says: Vec::new() }),
+        match said.last_mut() {
+            Some(last) if last.turn == turn && last.translation.is_user == translation.is_user => {
+                last.translation.append(translation);
+            }
+            last => {
+                let calling = last.map(|last| last.turn).filter(|calling| *calling != turn);
+                if let Some(turn) = calling.filter(|_| !translation.results.is_empty()) {
+                    let results = Translation::of_results(std::mem::take(&mut translation.results));
+                    said.push(Said { turn, translation: results, says: Vec::new() });
+                }
+                said.push(Said { turn, translation, says: Vec::new() });
+            }
         }
     }
     (said, left)

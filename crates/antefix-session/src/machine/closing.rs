@@ -35,7 +35,7 @@ impl Session {
                 Closing::Results(open) => {
                     self.closing_results(step, &open, now)?;
                     let results = self.conversation.pending();
-                    if dialect.results_lead_the_prompt() {
+                    if dialect.results_lead_the_prompt() && self.conversation.has_replied_here() {
                         return Ok(Some(results));
                     }
                     self.seal(step, results, now)?;

@@ -191,7 +191,12 @@ fn what_was_said_comes_back_as_it_was() {
         let back = by_the_user(&stage);
         match dialect {
             Dialect::Anthropic => {
-                assert_eq!(back, said);
+                // Results that led what was said next stand alone once they were carried over.
+                let words = r#"{"type":"text","text":"On."}"#;
+                let parted = said
+                    .join(",")
+                    .replace(&format!("}},{words}"), &format!(r#"}}]}},{{"role":"user","content":[{words}"#));
+                assert_eq!(back.join(","), parted);
                 assert_eq!(said.iter().filter(|fragment| fragment.contains(r#""is_error":true"#)).count(), 2);
             }
             // Results stand one by one in this dialect once they were carried over.
@@ -325,4 +330,82 @@ fn a_carry_that_was_cut_short_counts_no_turn_twice() {
     stage.prompt("And on.");
     stage.end(End::Done);
     assert_eq!(stage.session.conversation().turn(), 3);
+}
+
+/// Results that led what the user said next were carried over with it, so that a rewind to in front of it left calls
+/// open behind a reply that has lost its thinking: the Messages API refused the next request, and what the calls had
+/// returned was missing in it.
+#[test]
+fn one_goes_back_to_behind_results_that_led_what_was_said_next() {
+    let cases = Dialect::ALL.into_iter().flat_map(|dialect| [(dialect, false), (dialect, true)]);
+    for (dialect, is_compacted) in cases {
+        let other = Dialect::ALL.into_iter().find(|other| *other != dialect).unwrap();
+        let mut stage = Stage::new(Setup { dialect, thinking: true, ..Setup::default() });
+        stage.prompt("Do it.");
+        stage.end(End::Calls(2));
+        stage.give(1, "two", false);
+        stage.give(0, "one", false);
+        stage.end(End::Rejected(401));
+        stage.prompt("More.");
+        stage.end(End::Done);
+        if is_compacted {
+            // Where one goes back to there, the results still wait.
+            stage.compact();
+            stage.end(End::Done);
+            stage.refresh();
+        }
+        stage.switch(other);
+        if !is_compacted {
+            stage.switch(dialect);
+        }
+        stage.step(Event::Rewind { turn: 2 });
+        stage.prompt("Otherwise.");
+        let sent = text(&stage.sent.last().unwrap().stripped);
+        let expect = match stage.setup.dialect {
+            Dialect::Anthropic => {
+                r#"},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"one"}]},{"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"two"}]}]},{"role":"assistant","content":[{"type":"text","text":"[No reply was received for this message.]"}]},{"role":"user","content":[{"type":"text","text":"Otherwise."}]}]}"#
+            }
+            Dialect::OpenAiChat => {
+                r#"},{"role":"tool","tool_call_id":"toolu_1","content":"one"},{"role":"tool","tool_call_id":"toolu_2","content":"two"},{"role":"assistant","content":"[No reply was received for this message.]"},{"role":"user","content":"Otherwise."}]}"#
+            }
+        };
+        let tail = &sent[sent.len().saturating_sub(expect.len())..];
+        assert_eq!(tail, expect, "{dialect:?} {is_compacted}");
+        stage.end(End::Done);
+        // There and back again it is the same.
+        let back = stage.setup.dialect;
+        let away = Dialect::ALL.into_iter().find(|away| *away != back).unwrap();
+        stage.switch(away);
+        stage.switch(back);
+        let said: Vec<String> =
+            stage.session.conversation().path().map(|message| text(message.fragment())).collect();
+        let (results, _) = expect.strip_prefix("},").unwrap().split_once(r#",{"role":"assistant""#).unwrap();
+        assert!(said.join(",").contains(results), "{dialect:?} {is_compacted} {said:?}");
+        let report = verify(header(), &stage.entries);
+        assert!(report.is_ok(), "{report:?}");
+    }
+}
+
+/// Thinking was switched on while calls were open: their results led the next message behind a reply without thinking,
+/// which the Messages API refuses.
+#[test]
+fn results_do_not_lead_behind_a_reply_from_another_lane() {
+    let dialect = Dialect::Anthropic;
+    let mut stage = Stage::new(Setup { thinking: true, model: Some("claude-opus-5-5"), ..Setup::default() });
+    for thinking in [false, true] {
+        stage.setup.thinking = thinking;
+        stage.switch(dialect);
+        stage.prompt("Do it.");
+        stage.end(End::Calls(1));
+        stage.resume();
+    }
+    stage.prompt("On.");
+    stage.end(End::Done);
+    let said: Vec<String> =
+        stage.session.conversation().path().map(|message| text(message.fragment())).collect();
+    let roles: Vec<bool> = said.iter().map(|fragment| fragment.starts_with(r#"{"role":"user""#)).collect();
+    // The results of the first call stand alone, with a reply behind them; those of the second lead.
+    assert_eq!(roles, [true, false, true, false, true, false, true, false], "{said:?}");
+    assert!(said[3].contains("[No reply was received for this message.]"), "{said:?}");
+    assert!(said[6].contains("tool_result") && said[6].contains("On."), "{said:?}");
 }

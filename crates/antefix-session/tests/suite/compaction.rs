@@ -362,6 +362,29 @@ fn what_does_not_fit_is_left_out_of_the_summary() {
     }
 }
 
+/// Results led the words that are being worked on: behind the summary they stood in front of the next request, and the
+/// reply that called for them has lost its thinking, so that the Messages API refused it.
+#[test]
+fn a_turn_that_results_led_goes_on() {
+    let mut stage = narrow(Dialect::Anthropic, true, 40_000);
+    stage.prompt(&lines(28_000));
+    stage.end(End::Done);
+    stage.prompt("Do it.");
+    stage.end(End::Calls(1));
+    stage.resume();
+    stage.prompt(&format!("On. {}", lines(22_000)));
+    assert!(stage.session.is_compacting());
+    stage.end(End::Done);
+    stage.refresh();
+    let said = said_anew(&stage.entries);
+    let starts: Vec<&str> = said.iter().map(|line| line.split(" {").next().unwrap()).collect();
+    assert_eq!(starts, ["2 summary", "2 assistant", "2 results", "3 closure", "3 user"], "{said:?}");
+    assert!(said[3].contains("[No reply was received for this message.]"), "{said:?}");
+    stage.end(End::Done);
+    assert_eq!(stage.ends, [EndReason::EndTurn; 2]);
+    assert!(verify(header(), &stage.entries).is_ok());
+}
+
 /// Three that came to nothing are enough: while the prompt fits, the turn goes on without; then it ends, and says what
 /// can be done. A new process counts on.
 #[test]

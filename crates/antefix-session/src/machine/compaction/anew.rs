@@ -57,7 +57,8 @@ impl Anew<'_> {
         let mut is_user = true;
         for one in &said {
             if one.translation.is_user && is_user {
-                out.push(self.closing(one.turn, self.texts.taken));
+                let text = if out.len() == 1 { self.texts.taken } else { self.closing.no_reply };
+                out.push(self.closing(one.turn, text));
             }
             let written = self.dialect.translate(&one.translation, &mut ids, self.closing);
             out.extend(written.into_iter().map(|(origin, fragment)| Saying {
