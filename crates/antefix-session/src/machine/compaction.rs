@@ -27,7 +27,7 @@ use crate::record::{
     Planned, Purpose, Record, RecordId, RewindReason, Saying, Trigger,
 };
 use crate::reminder::neutral;
-use anew::{Anew, text_of};
+use anew::{Anew, has_no_results, text_of};
 use forecast::ASKING;
 use settings::Room;
 
@@ -279,8 +279,10 @@ impl Session {
             if end > known || self.conversation.estimated_up_to(end) + ASKING > room {
                 break;
             }
-            // One cannot go back to a place within a record.
-            let is_last = path.get(index + 1).is_none_or(|next| next.record() != message.record());
+            // One cannot go back to a place within a record; and results may stand one by one.
+            let is_last = path
+                .get(index + 1)
+                .is_none_or(|next| next.record() != message.record() && has_no_results(next));
             if message.calls().is_empty() && is_last {
                 found = Some(message.record());
             }

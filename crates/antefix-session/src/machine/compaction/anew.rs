@@ -178,7 +178,8 @@ fn is_note(block: &Bytes) -> bool {
     text.is_some_and(|text| is_tagged(&text))
 }
 
-fn has_no_results(message: &Message) -> bool {
+/// Whether a message is a reply, or nothing but words.
+pub(super) fn has_no_results(message: &Message) -> bool {
     !message.is_user() || Translation::of(true, message.origin(), message.blocks()).results.is_empty()
 }
 
