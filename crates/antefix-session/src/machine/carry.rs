@@ -181,19 +181,26 @@ pub(super) fn merged<'a>(source: impl IntoIterator<Item = &'a Message>) -> (Vec<
         let mut translation = Translation::of(message.is_user(), message.origin(), message.blocks());
         left.thinking += u64::from(message.thinks());
         left.parts += translation.left_out;
-        match said.last_mut() {
-            Some(last) if last.turn == turn && last.translation.is_user == translation.is_user => {
-                last.translation.append(translation);
-            }
-            last => {
-                let calling = last.map(|last| last.turn).filter(|calling| *calling != turn);
-                if let Some(turn) = calling.filter(|_| !translation.results.is_empty()) {
-                    let results = Translation::of_results(std::mem::take(&mut translation.results));
-                    said.push(Said { turn, translation: results, says: Vec::new() });
-                }
-                said.push(Said { turn, translation, says: Vec::new() });
+        let calling = said.last().map(|last| last.turn).filter(|calling| *calling != turn);
+        if let Some(calling) = calling.filter(|_| !translation.results.is_empty()) {
+            let results = std::mem::take(&mut translation.results);
+            add(&mut said, calling, Translation::of_results(results));
+            // What closed the calls behind a rewind holds nothing else.
+            if translation.blocks.is_empty() {
+                continue;
             }
         }
+        add(&mut said, turn, translation);
     }
     (said, left)
+}
+
+/// Adds what was said next: to what the same side said before it in that turn, if there is that.
+fn add(said: &mut Vec<Said>, turn: u64, translation: Translation) {
+    match said.last_mut() {
+        Some(last) if last.turn == turn && last.translation.is_user == translation.is_user => {
+            last.translation.append(translation);
+        }
+        _ => said.push(Said { turn, translation, says: Vec::new() }),
+    }
 }

@@ -43,24 +43,26 @@ pub fn shared(one: &[u8], other: &[u8]) -> usize {
 /// The elements of the array that `start` opens, if it is there; members of that name in strings are escaped.
 fn elements(text: &[u8], start: &[u8]) -> Vec<Vec<u8>> {
     let Some(at) = text.windows(start.len()).position(|window| window == start) else { return Vec::new() };
-    let mut out = vec![Vec::new()];
-    let (mut depth, mut quoted, mut escaped) = (0, false, false);
-    for &byte in &text[at + start.len()..] {
+    let text = &text[at + start.len()..];
+    let mut out = Vec::new();
+    let (mut from, mut depth, mut quoted, mut escaped) = (0, 0, false, false);
+    for (at, &byte) in text.iter().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if quoted => escaped = true,
             b'"' => quoted = !quoted,
             _ if quoted => {}
             b'{' | b'[' => depth += 1,
-            b']' if depth == 0 => break,
-            b'}' | b']' => depth -= 1,
-            b',' if depth == 0 => {
-                out.push(Vec::new());
-                continue;
+            b']' | b',' if depth == 0 => {
+                out.push(text[from..at].to_vec());
+                from = at + 1;
+                if byte == b']' {
+                    break;
+                }
             }
+            b'}' | b']' => depth -= 1,
             _ => {}
         }
-        out.last_mut().unwrap().push(byte);
     }
     out.retain(|element| !element.is_empty());
     out

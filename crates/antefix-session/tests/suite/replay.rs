@@ -151,6 +151,9 @@ struct Conversation {
     happened: BTreeMap<String, u64>,
     /// How much the model was told of its surroundings.
     told: u64,
+    prompts: u64,
+    /// Each of so many prompts is compared with that of new processes.
+    compared: u64,
 }
 
 impl Conversation {
@@ -174,7 +177,15 @@ impl Conversation {
             model: None,
             window: None,
         };
-        Self { seed, random, stage: Stage::new(setup), happened: BTreeMap::new(), told: 0 }
+        Self {
+            seed,
+            random,
+            stage: Stage::new(setup),
+            happened: BTreeMap::new(),
+            told: 0,
+            prompts: 0,
+            compared: 1,
+        }
     }
 
     fn run(mut self) -> BTreeMap<String, u64> {
@@ -193,6 +204,8 @@ impl Conversation {
         // Every step must be made, so that nothing but the conversation ends it.
         self.stage.setup.settings.limits = Limits::default();
         self.stage.resume();
+        // Which takes the longer, the longer the conversation is.
+        self.compared = 4;
         for _ in 0..60 {
             self.go_on();
             self.prompt();
@@ -317,10 +330,15 @@ impl Conversation {
         });
         let blocks = self.words();
         let context = if self.random.once_in(3) { self.changes() } else { Vec::new() };
-        let mut others = vec![self.stage.replayed(&self.stage.setup)];
+        let mut others = Vec::new();
+        self.prompts += 1;
+        let is_compared = self.prompts.is_multiple_of(self.compared);
+        if is_compared {
+            others.push(self.stage.replayed(&self.stage.setup));
+        }
         // Another build closes a turn in other words, but what needs no closing it continues alike.
         let is_carried = self.stage.session.conversation().is_carried_over();
-        if is_carried && matches!(tail, Tail::Empty | Tail::Answered) {
+        if is_compared && is_carried && matches!(tail, Tail::Empty | Tail::Answered) {
             let mut setup = self.stage.setup.clone();
             setup.settings.texts = OTHER_TEXTS;
             others.push(self.stage.replayed(&setup));
