@@ -57,10 +57,17 @@ fn body(commands: &[Command]) -> Vec<u8> {
 /// tells of the surroundings stands behind it.
 #[test]
 fn what_an_earlier_build_sent_leads_what_this_one_sends() {
-    for name in ["first-messages", "first-chat"] {
+    for (name, requests) in [
+        ("first-messages", 4),
+        ("first-chat", 4),
+        ("told-messages", 4),
+        ("told-chat", 4),
+        ("summed-messages", 7),
+        ("summed-chat", 7),
+    ] {
         let (header, entries, last) = fixture(name);
         let report = verify(header.clone(), &entries);
-        assert!(report.is_ok() && report.requests == 4, "{name}: {report:?}");
+        assert!(report.is_ok() && report.requests == requests, "{name}: {report:?}");
         let sends = |entry: &Entry| matches!(entry.record, antefix_session::record::Record::Attempt(_));
         let first = entries.iter().rposition(sends).expect("a request") + 1;
         for kept in first..=entries.len() {
