@@ -94,6 +94,11 @@ pub struct Account {
     pub warming: Money,
     /// Requests made for that.
     pub warmings: u64,
+    /// Of [`actual`](Self::actual), what summaries cost that a conversation went on from, the client's own and the
+    /// provider's.
+    pub compacting: Money,
+    /// Samplings made for that.
+    pub compactions: u64,
     /// Had nothing been cached: all input at the plain price, and nothing kept warm.
     pub no_cache: Money,
     /// Had all that could be read been read.
@@ -184,6 +189,8 @@ impl Account {
         self.requests += u64::from(posting.part == 0);
         let is_warming = posting.purpose == Purpose::Warm;
         self.warmings += u64::from(is_warming);
+        let is_summary = posting.purpose == Purpose::Compaction;
+        self.compactions += u64::from(is_summary);
         let Some(row) = &posting.row else {
             self.unreported += u64::from(posting.part == 0 && posting.status == Some(200));
             return;
@@ -200,7 +207,10 @@ impl Account {
                 self.actual += spent;
                 self.perfect += spent;
             }
-            Some(prices) => self.charge(row, &posting.standing, &prices),
+            Some(prices) => {
+                self.charge(row, &posting.standing, &prices);
+                self.compacting += if is_summary { cost(&prices, &row.counts) } else { Money::ZERO };
+            }
             None => self.unpriced += 1,
         }
         if let Some(loss) = loss {

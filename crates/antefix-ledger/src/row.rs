@@ -243,7 +243,7 @@ pub struct Sampling {
 pub enum Purpose {
     /// The response.
     Message,
-    /// The provider summarised the conversation.
+    /// A summary that the conversation goes on from: a request of its own, or the provider on the way to a response.
     Compaction,
     /// Another model gave advice.
     Advisor,

@@ -1,6 +1,7 @@
 //! The ledger of the user's own sessions: written as requests end, and caught up with the transcripts, which are the
 //! truth, before anything is read from it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use antefix_ledger::{
@@ -168,6 +169,8 @@ pub struct Recorder {
     model: String,
     message: u64,
     started_ms: i64,
+    /// A summary is being asked for.
+    is_compacting: bool,
 }
 
 impl Recorder {
@@ -185,6 +188,7 @@ impl Recorder {
             model: spec.map(|spec| spec.model.clone()).unwrap_or_default(),
             message: conversation.turn() + 1,
             started_ms: 0,
+            is_compacting: false,
         })
     }
 
@@ -196,6 +200,8 @@ impl Recorder {
         match event {
             SessionEvent::TurnStarted { turn } => self.message = *turn,
             SessionEvent::RequestStarted { .. } => self.started_ms = i64::try_from(now_ms).unwrap_or(0),
+            SessionEvent::CompactionStarted { .. } => self.is_compacting = true,
+            SessionEvent::CompactionEnded { .. } => self.is_compacting = false,
             SessionEvent::RequestFinished(report) => self.file.write(&self.posting(report))?,
             SessionEvent::KeptWarm(warm) => {
                 let at_ms = i64::try_from(now_ms).unwrap_or(0);
@@ -217,7 +223,7 @@ impl Recorder {
             at_ms: self.started_ms,
             platform: self.platform,
             model: self.model.clone(),
-            purpose: Purpose::Message,
+            purpose: if self.is_compacting { Purpose::Compaction } else { Purpose::Message },
             status: Some(report.status),
             modifiers: Modifiers::default(),
             row: report.counts.map(|counts| {
@@ -237,12 +243,14 @@ fn postings_of(header: Header, entries: &[Entry]) -> Result<Vec<Posting>, String
         answered: None,
         open: None,
         warm: None,
+        compacted: BTreeSet::new(),
         postings: Vec::new(),
     };
     for entry in entries {
         match &entry.record {
             Record::Attempt(attempt) => reader.attempt(entry, attempt, entry.id <= copied)?,
             Record::Outcome(outcome) => reader.outcome(outcome),
+            Record::Compact(_) => drop(reader.compacted.insert(entry.id)),
             _ => {}
         }
         reader.conversation.apply(entry).map_err(|error| error.to_string())?;
@@ -257,6 +265,8 @@ struct Reader {
     open: Option<Sent>,
     /// One that keeps the cache warm may be on its way beside it.
     warm: Option<Sent>,
+    /// Lanes that begin with a summary.
+    compacted: BTreeSet<RecordId>,
     postings: Vec<Posting>,
 }
 
@@ -297,7 +307,11 @@ impl Reader {
         let is_warm = attempt.purpose == Why::Warm;
         if !is_copied {
             let posting = unanswered(&sent, self.conversation.header(), self.conversation.turn());
-            let purpose = if is_warm { Purpose::Warm } else { posting.purpose };
+            let purpose = match attempt.purpose {
+                Why::Turn => posting.purpose,
+                Why::Warm => Purpose::Warm,
+                Why::Compaction => Purpose::Compaction,
+            };
             self.postings.push(Posting { purpose, ..posting });
         }
         *(if is_warm { &mut self.warm } else { &mut self.open }) = Some(sent);
@@ -341,12 +355,16 @@ impl Reader {
 
     /// How a request stands to the last one that was answered. Bodies are only read where tokens are missing.
     fn stand(&self, later: &Sent) -> Standing {
-        let earlier = self.answered.as_ref().filter(|earlier| earlier.lane == later.lane);
-        let (Some(earlier), false) = (earlier, later.planned == Planned::First) else {
-            return Standing { relation: Relation::First, ..Standing::default() };
-        };
+        let first = || Standing { relation: Relation::First, ..Standing::default() };
+        let Some(earlier) = &self.answered else { return first() };
+        let is_apart = earlier.lane != later.lane;
+        // Behind a summary, as planned; or back to in front of one.
+        let leaves = is_apart && (self.compacted.contains(&later.lane) || later.planned != Planned::First);
+        if !leaves && (is_apart || later.planned == Planned::First) {
+            return first();
+        }
         let before = earlier.row.map(|row| row.counts.prompt());
-        if matches!(later.planned, Planned::BranchesAt(_)) {
+        if leaves || matches!(later.planned, Planned::BranchesAt(_)) {
             return Standing { relation: Relation::Branches, before, ..Standing::default() };
         }
         let cheap = standing(&earlier.observation(), &later.observation());
@@ -423,4 +441,4 @@ fn beside(first: &Posting, sampling: &Sampling, part: u64) -> Posting {
 const FILE: &str = "ledger.sqlite";
 
 /// Version of the rules by which rows are judged; a higher one makes every session be judged anew.
-const RULES: u64 = 1;
+const RULES: u64 = 2;

@@ -43,6 +43,7 @@ fn a_session_is_compacted_as_asked() {
         };
         assert_eq!(tools(&next.bytes), tools(&asked.bytes));
         case.is_intact();
+        is_planned(&case);
         // The list is known to the tool as well.
         case.go_on("Look again").args(["--rewind", "2"]).ends().code(0);
         let sent = case.sent();
@@ -50,6 +51,21 @@ fn a_session_is_compacted_as_asked() {
         assert!(again.is_some(), "it does not go back");
         case.is_intact();
     }
+}
+
+/// The bill and the verdict name the compaction as planned, with what it cost, also from the transcript alone.
+fn is_planned(case: &Case) {
+    for _ in 0..2 {
+        case.antefix(["bill", "request"])
+            .ends()
+            .code(0)
+            .stdout("for 1 that a conversation was to go on from");
+        let bill = case.antefix(["bill", "session", "--json"]).ends().code(0);
+        bill.stdout(r#""summaries":1"#).stdout(r#""waste":[]"#);
+        case.antefix(["ledger", "rebuild"]).ends().code(0);
+    }
+    let explained = case.antefix(["explain", &case.session()]).ends().code(0);
+    explained.stdout("expected.compaction, as asked").stdout("for the summary cost ").lacks("expected.clear");
 }
 
 /// Without words, without a session, and with a model that does not do as it is told.

@@ -58,9 +58,10 @@ fn what_was_sent_stays_as_it_was() {
         ("summed-messages", true),
         ("summed-chat", true),
     ] {
-        let case = match name.ends_with("chat") {
-            true => Case::chat(ServerOptions::default(), script),
-            false => Case::new(script),
+        let case = if name.ends_with("chat") {
+            Case::chat(ServerOptions::default(), script)
+        } else {
+            Case::new(script)
         };
         let session = take_over(&case, name);
         surround(&case);

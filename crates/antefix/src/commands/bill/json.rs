@@ -72,12 +72,13 @@ pub fn account(account: &Account) -> String {
     for number in Number::ALL {
         tokens.number(number.name(), sums.number(number));
     }
-    object.number("kept_warm_requests", account.warmings);
+    object.number("kept_warm_requests", account.warmings).number("summaries", account.compactions);
     object.raw("used", &tokens.close());
     for (name, amount) in [
         ("actual_usd", account.actual),
         ("web_searches_usd", account.searches),
         ("kept_warm_usd", account.warming),
+        ("summaries_usd", account.compacting),
         ("no_cache_usd", account.no_cache),
         ("perfect_usd", account.perfect),
         ("waste_usd", account.waste()),

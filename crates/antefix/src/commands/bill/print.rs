@@ -45,6 +45,7 @@ pub fn bill(bill: &Bill, breakdown: bool) {
     say!();
     headline(&bill.total);
     waste(&bill.total);
+    summaries(&bill.total);
     bill.lines.iter().for_each(quota);
     remarks(bill);
 }
@@ -143,6 +144,13 @@ fn waste(account: &Account) {
     }
     if !account.shares.is_empty() || account.residual.0 != 0 {
         table.lines().iter().for_each(|line| say!("{line}"));
+    }
+}
+
+fn summaries(account: &Account) {
+    if account.compactions > 0 {
+        let (cost, count) = (money(account, account.compacting), grouped(account.compactions));
+        say!("summaries       {cost} of all for {count} that a conversation was to go on from, as planned");
     }
 }
 

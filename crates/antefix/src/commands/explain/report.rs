@@ -1,14 +1,15 @@
 //! Judges what was read and prices what was found.
 
 use antefix_ledger::{Entry, Row, Steady, Totals, dedupe, rewritten_counts, waste};
-use antefix_models::{Modifiers, Money, price};
+use antefix_models::{Modifiers, Money, Prices, cost, price};
 use antefix_prefix::verdict::{
     Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, cold_start, judge,
     judge_alone, lineages, opening, series,
 };
+use antefix_session::record::Trigger;
 use antefix_wire::json::Body;
 
-use super::source::{Known, Source};
+use super::source::{Compacted, Known, Source};
 use crate::failure::Failure;
 
 /// What `explain` says.
@@ -160,6 +161,11 @@ fn whole_conversations(source: &Source, observations: &[Observation<'_>], report
         let (Some(first), Some(last)) = (group.first().copied(), group.last().copied()) else { continue };
         let earlier = observations.get(..first).unwrap_or_default();
         if let Some(later) = observations.get(first).filter(|_| at > 0) {
+            let planned = source.requests.get(first).and_then(|known| known.compacted);
+            if let Some(compacted) = planned {
+                report.notes.push(compaction(source, first, compacted));
+                continue;
+            }
             let row = opening(earlier, later).kind.row();
             report.notes.push(format!("request {first}: {}: {}", row.id, row.sentence));
         }
@@ -168,16 +174,43 @@ fn whole_conversations(source: &Source, observations: &[Observation<'_>], report
     }
 }
 
+/// What is said of a compaction that the session itself speaks of, with what it cost.
+fn compaction(source: &Source, first: usize, compacted: Compacted) -> String {
+    let row = Kind::Compaction.row();
+    let spent = |known: &Known| Some(cost(&prices(known)?, &known.usage?.counts));
+    let amount = |at: Option<usize>| {
+        let spent = at.and_then(|at| source.requests.get(at)).and_then(spent);
+        spent.map_or_else(|| "unpriced".to_owned(), |spent| format!("{spent:.4}"))
+    };
+    let why = match compacted.trigger {
+        Trigger::Command => "as asked",
+        Trigger::Share => "at its share of the context window",
+    };
+    let asked = compacted.asked.map_or_else(String::new, |asked| {
+        format!("request {asked} for the summary cost {}, ", amount(Some(asked)))
+    });
+    format!(
+        "request {first}: {}, {why}: {} {asked}this request {}",
+        row.id,
+        row.sentence,
+        amount(Some(first))
+    )
+}
+
 /// Prices a finding: rewritten tokens × (as billed − read).
 fn priced(source: &Source, between: (usize, usize), finding: Finding) -> Found {
     let later = source.requests.get(between.1);
     let usd = finding.rewritten.zip(later).and_then(|(tokens, known)| {
-        let counts = known.usage?.counts;
-        let day = known.day().or_else(today)?;
-        let prices = price(known.platform, &known.model, day, Modifiers::default(), counts.prompt())?;
-        Some(waste(&prices, &rewritten_counts(&counts, tokens)))
+        Some(waste(&prices(known)?, &rewritten_counts(&known.usage?.counts, tokens)))
     });
     Found { between, finding, usd }
+}
+
+/// List prices of a request whose usage is known, on its day.
+fn prices(known: &Known) -> Option<Prices> {
+    let day = known.day().or_else(today)?;
+    let prompt = known.usage?.counts.prompt();
+    price(known.platform, &known.model, day, Modifiers::default(), prompt)
 }
 
 fn today() -> Option<jiff::civil::Date> {

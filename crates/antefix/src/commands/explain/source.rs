@@ -1,5 +1,6 @@
 //! What is explained, read from disk.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use antefix_ledger::{Convention, Entry, Row};
@@ -8,7 +9,7 @@ use antefix_prefix::Marker;
 use antefix_prefix::verdict::Millis;
 use antefix_runtime::transcript::read;
 use antefix_session::conversation::Conversation;
-use antefix_session::record::{Purpose, Record};
+use antefix_session::record::{Purpose, Record, RecordId, Trigger};
 use antefix_wire::json::{Body, Node};
 use jiff::civil::Date;
 
@@ -44,6 +45,17 @@ pub struct Known {
     pub first_byte_at: Option<Millis>,
     pub ttl: Option<Ttl>,
     pub hints: Hints,
+    /// It is the first behind a summary that our own transcript speaks of.
+    pub compacted: Option<Compacted>,
+}
+
+/// A compaction on record.
+#[derive(Clone, Copy)]
+pub struct Compacted {
+    /// What set it off.
+    pub trigger: Trigger,
+    /// Number of the request for the summary, from 0; `None` if it belongs to what was forked from.
+    pub asked: Option<usize>,
 }
 
 /// What else a client or a gateway said of a request.
@@ -78,6 +90,7 @@ impl Known {
             first_byte_at: None,
             ttl: None,
             hints: Hints::default(),
+            compacted: None,
         }
     }
 
@@ -173,9 +186,20 @@ fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
     let mut source = Source::default();
     let mut attempts = Vec::new();
     let mut platform = Platform::Anthropic;
+    // The compaction that a lane stands behind, and what is to be said of it with its first request.
+    let mut behind: BTreeMap<RecordId, RecordId> = BTreeMap::new();
+    let (mut asked, mut compacted) = (None, None);
     for entry in &entries {
         match &entry.record {
-            Record::Lane(lane) => platform = lane.platform,
+            Record::Lane(lane) => {
+                platform = lane.platform;
+                let before = conversation.lane().and_then(|lane| behind.get(&lane.record()).copied());
+                behind.extend(before.map(|before| (entry.id, before)));
+            }
+            Record::Compact(record) => {
+                behind.insert(entry.id, entry.id);
+                compacted = Some(Compacted { trigger: record.trigger, asked });
+            }
             // It repeats one that is there.
             Record::Attempt(attempt) if attempt.purpose == Purpose::Warm => {}
             Record::Attempt(attempt) => {
@@ -185,6 +209,14 @@ fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
                 let parsed = Body::parse(composed.chunks.concat()).map_err(Failure::failed)?;
                 let mut known = Known::new(Some(parsed), platform);
                 known.started_at = i64::try_from(entry.at.0).ok().map(Millis);
+                // What stands behind a summary extends nothing that was sent in front of it.
+                let epoch = behind.get(&attempt.lane).map_or(0, |record| record.0);
+                known.hints.session = Some(id.to_string());
+                known.hints.agent = Some(format!("epoch {epoch}"));
+                if attempt.purpose == Purpose::Compaction {
+                    asked = Some(source.requests.len());
+                }
+                known.compacted = compacted.take();
                 attempts.push(attempt.attempt);
                 source.requests.push(known);
             }
