@@ -104,16 +104,14 @@ fn a_new_process_goes_on_with_the_same_bytes() {
 
 /// Sixty steps each: messages, changes around, kills, new processes, copies, ways back, other dialects and summaries.
 /// No break that was not planned; and each that was is told, with its price where there is one. What is expected to be
-/// read is read. The first seeds; `ANTEFIX_LONG_CONVERSATIONS` says how many.
+/// read is read. `ANTEFIX_LONG_CONVERSATIONS` says how many there are, `ANTEFIX_LONG_SEED` which is the first.
 #[test]
 fn long_conversations_break_as_planned() {
-    #[allow(clippy::disallowed_methods, reason = "a test's own setting")]
-    let count = std::env::var("ANTEFIX_LONG_CONVERSATIONS").ok().and_then(|count| count.parse().ok());
-    let count: u64 = count.unwrap_or(3);
+    let (first, count) = (setting("ANTEFIX_LONG_SEED", 0), setting("ANTEFIX_LONG_CONVERSATIONS", 3));
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut breaks = BTreeMap::new();
     std::thread::scope(|scope| {
-        let shares = (0..threads as u64).map(|first| (first..count).step_by(threads));
+        let shares = (0..threads as u64).map(|share| (first + share..first + count).step_by(threads));
         let shares: Vec<_> = shares.map(|seeds| scope.spawn(|| planned_in(seeds))).collect();
         for share in shares {
             let planned = share.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause));
@@ -126,6 +124,11 @@ fn long_conversations_break_as_planned() {
         assert!(breaks.get(what).copied().unwrap_or(0) > 0, "no {what}: {breaks:?}");
     }
     println!("{count} conversations: {breaks:?}");
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test's own setting")]
+fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 /// The breaks that were planned in long conversations with these seeds.
