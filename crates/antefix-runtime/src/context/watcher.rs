@@ -54,7 +54,7 @@ impl Watcher {
 
     /// What the head of a new session says. Sources of [`Moment::Later`] begin to look, and are not waited for.
     pub async fn baseline(&mut self, around: &Surroundings) -> Baseline {
-        let seen = self.look(around, |moment| moment != Moment::Later).await;
+        let seen = self.look(around, |watched| watched.moment != Moment::Later).await;
         for watched in self.watched.iter_mut().filter(|watched| watched.moment == Moment::Later) {
             watched.begin(around);
         }
@@ -108,12 +108,14 @@ impl Watcher {
     }
 
     /// What is otherwise than the conversation knows, in front of a prompt. The first prompt does not wait for sources of
-    /// [`Moment::Later`], nor for any if it comes at once.
+    /// [`Moment::Later`], nor, if it comes at once, for any that takes time to look.
     pub async fn drift(&mut self, conversation: &Conversation, around: &Surroundings) -> Vec<ContextRecord> {
         match self.begun {
-            // The head has just said all there is.
-            Some(begun) if around.now.0.saturating_sub(begun.0) < FRESH => Vec::new(),
-            Some(_) => self.compare(conversation, around, |moment| moment != Moment::Later).await,
+            // The head has just said all there is, but for what stands behind it.
+            Some(begun) if around.now.0.saturating_sub(begun.0) < FRESH => {
+                self.compare(conversation, around, |watched| watched.is_instant).await
+            }
+            Some(_) => self.compare(conversation, around, |watched| watched.moment != Moment::Later).await,
             None => self.compare(conversation, around, |_| true).await,
         }
     }
@@ -124,7 +126,7 @@ impl Watcher {
         conversation: &Conversation,
         around: &Surroundings,
     ) -> Vec<ContextRecord> {
-        self.compare(conversation, around, |moment| moment == Moment::Calls).await
+        self.compare(conversation, around, |watched| watched.moment == Moment::Calls).await
     }
 
     /// Of what was learned without a source, what the model is to be told.
@@ -148,7 +150,7 @@ impl Watcher {
         &mut self,
         conversation: &Conversation,
         around: &Surroundings,
-        when: impl Fn(Moment) -> bool,
+        when: impl Fn(&Watched) -> bool,
     ) -> Vec<ContextRecord> {
         let seen = self.look(around, when).await;
         let old_head = self.head_of_an_older_build(conversation);
@@ -193,14 +195,14 @@ impl Watcher {
     async fn look(
         &mut self,
         around: &Surroundings,
-        when: impl Fn(Moment) -> bool,
+        when: impl Fn(&Watched) -> bool,
     ) -> Vec<(usize, Vec<Sighting>)> {
-        for watched in self.watched.iter_mut().filter(|watched| when(watched.moment)) {
+        for watched in self.watched.iter_mut().filter(|watched| when(watched)) {
             watched.begin(around);
         }
         let mut seen = Vec::new();
         for (index, watched) in self.watched.iter_mut().enumerate() {
-            if !when(watched.moment) {
+            if !when(watched) {
                 continue;
             }
             let kind = watched.kind;
@@ -264,6 +266,7 @@ pub struct NoKind(pub String);
 struct Watched {
     kind: &'static str,
     moment: Moment,
+    is_instant: bool,
     slot: Slot,
 }
 
@@ -279,7 +282,12 @@ type Back = (Box<dyn Source>, Result<Vec<Sighting>, Unavailable>);
 
 impl Watched {
     fn new(source: Box<dyn Source>) -> Self {
-        Self { kind: source.kind(), moment: source.moment(), slot: Slot::Here(source) }
+        Self {
+            kind: source.kind(),
+            moment: source.moment(),
+            is_instant: source.is_instant(),
+            slot: Slot::Here(source),
+        }
     }
 
     fn source(&self) -> Option<&dyn Source> {
@@ -304,7 +312,7 @@ impl Watched {
             },
             Slot::Lost => return,
         };
-        if source.is_instant() {
+        if self.is_instant {
             self.slot = Slot::Here(source);
             return;
         }
