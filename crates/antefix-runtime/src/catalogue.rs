@@ -23,7 +23,7 @@ pub use offer::{NoServers, Offer, OfferedTool, RemoteCall, RemoteFailure, Server
 pub use source::{InstructionSource, ToolSource};
 pub use tools::{ToolCall, ToolSearch};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use antefix_mcp::server_part;
@@ -149,6 +149,26 @@ impl Catalogue {
     /// The definition that the lane's array shows of a tool.
     pub fn shown(&self, name: &str) -> Option<&Definition> {
         self.session.get()?.frozen.get(name).map(|frozen| &frozen.definition)
+    }
+
+    /// The tools of a server that the lane's array shows.
+    pub(crate) fn listed_of(&self, server: &str) -> impl Iterator<Item = &Definition> {
+        let frozen = self.session.get().into_iter().flat_map(|session| session.frozen.values());
+        let is_its = move |frozen: &&Frozen| {
+            frozen.listing == Listing::Open && frozen.from.as_ref().is_some_and(|(from, _)| from == server)
+        };
+        frozen.filter(is_its).map(|frozen| &frozen.definition)
+    }
+
+    /// The servers whose tools stand in the lane's array, and that are configured no more.
+    pub(crate) fn servers_gone(&self) -> BTreeSet<String> {
+        let frozen = self.session.get().into_iter().flat_map(|session| session.frozen.values());
+        let mut servers: BTreeSet<String> =
+            frozen.filter_map(|frozen| Some(frozen.from.as_ref()?.0.clone())).collect();
+        for offer in self.servers.offers() {
+            servers.remove(&offer.server);
+        }
+        servers
     }
 
     /// The tools that a search may find: those the model has not been shown with the array.

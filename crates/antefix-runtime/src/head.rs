@@ -13,7 +13,7 @@ use antefix_session::record::LaneRecord;
 use antefix_tools::Registry;
 use bytes::Bytes;
 
-use crate::context::Baseline;
+use crate::context::{Baseline, KINDS};
 
 /// How much the model thinks before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -129,13 +129,19 @@ impl HeadSpec {
 
 /// The head that a conversation goes on behind once a summary stands for it: tools and prompt byte for byte as they
 /// were, and another baseline behind them. A head in which the baseline cannot be told from the prompt stays as it is.
+/// What is on record with the lane and no source has seen goes on holding.
 pub fn with_baseline(lane: LaneRecord, baseline: Baseline) -> LaneRecord {
     let system = match lane.dialect {
         Dialect::Anthropic => messages::with_baseline(&lane, &baseline.text),
         Dialect::OpenAiChat => chat::with_baseline(&lane, &baseline.text),
     };
     match system {
-        Some(system) => LaneRecord { system, baseline: baseline.records, ..lane },
+        Some(system) => {
+            let mut records = baseline.records;
+            let kept = lane.baseline.iter().filter(|record| !KINDS.contains(&record.kind.as_str()));
+            records.extend(kept.cloned());
+            LaneRecord { system, baseline: records, ..lane }
+        }
         None => lane,
     }
 }

@@ -105,17 +105,26 @@ impl Source for ToolSource {
             .iter()
             .map(|entry| (entry.definition.name().to_owned(), entry.definition.clone()))
             .collect();
-        Ok(by_server(&entries)
-            .into_iter()
-            .map(|(server, tools)| Sighting::new(server, write(&tools)))
-            .collect())
+        let there = by_server(&entries).into_iter();
+        let there = there.map(|(server, tools)| Sighting::new(server, write(&tools)));
+        // Behind a summary nothing is known of them, and the list goes on showing their tools.
+        let gone = self.catalogue.servers_gone().into_iter().map(|server| Sighting::new(server, GONE));
+        Ok(there.chain(gone).collect())
     }
 
-    fn baseline(&self, _: &Sighting) -> Option<String> {
-        None
+    /// What the list does not show as it is: nothing where it has just been made.
+    fn baseline(&self, sighting: &Sighting) -> Option<String> {
+        let listed: BTreeMap<String, String> =
+            self.catalogue.listed_of(&sighting.key).map(|definition| named(definition)).collect();
+        let listed = write(&listed);
+        let text = (listed != sighting.state).then(|| self.drift(&listed, sighting))??;
+        Some(format!("# Tools of the MCP server `{}`\n{text}", sighting.key))
     }
 
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
+        if now.state == GONE {
+            return self.removed(&now.key, known);
+        }
         Some(self.changes(&now.key, &read(known), &read(&now.state)).join("\n"))
     }
 
@@ -172,7 +181,7 @@ impl Source for InstructionSource {
     }
 
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
-        let instead = if known == b"null" { "" } else { " now, in place of what it said" };
+        let instead = if known == GONE { "" } else { " now, in place of what it said" };
         Some(format!("The MCP server `{}` says of its tools{instead}:\n{}", now.key, now.detail.trim()))
     }
 
@@ -204,11 +213,15 @@ fn is_certain(catalogue: &Catalogue, server: &str) -> bool {
 fn by_server(entries: &[Entry]) -> BTreeMap<&str, BTreeMap<String, String>> {
     let mut servers: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
     for entry in entries {
-        let digest: String =
-            blake3::hash(entry.definition.json().as_bytes()).to_hex().chars().take(16).collect();
-        servers.entry(&entry.server).or_default().insert(entry.definition.name().to_owned(), digest);
+        servers.entry(&entry.server).or_default().extend([named(&entry.definition)]);
     }
     servers
+}
+
+/// A tool's name and the digest of its definition.
+fn named(definition: &Definition) -> (String, String) {
+    let digest = blake3::hash(definition.json().as_bytes()).to_hex().chars().take(16).collect();
+    (definition.name().to_owned(), digest)
 }
 
 fn write(tools: &BTreeMap<String, String>) -> Bytes {
@@ -235,6 +248,9 @@ fn list(names: &[&String]) -> String {
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     shown.join(", ") + &more
 }
+
+/// What is known of a server that is configured no more.
+const GONE: Bytes = Bytes::from_static(b"null");
 
 /// Names that are told of one server.
 const MOST_NAMES: usize = 30;

@@ -131,6 +131,58 @@ fn deferred_tools_are_told_behind_the_head() {
     );
 }
 
+/// Behind a summary nothing that was told is before the model: the head says what the list does not show.
+#[test]
+fn a_head_behind_a_summary_says_what_the_list_does_not_show() {
+    let begun = || vec![offer("a", &[("t", NUMBER), ("u", "{}")]), offer("b", &[("v", "{}")])];
+    let down = Offer { state: ServerState::Failed("it ended".to_owned()), ..offer("a", &[]) };
+    let rows: [(Deferral, Vec<Offer>, &[&str]); 6] = [
+        (Deferral::Off, begun(), &[]),
+        (Deferral::Off, vec![down, offer("b", &[("v", "{}")])], &[]),
+        (
+            Deferral::Off,
+            vec![offer("a", &[("t", NUMBER), ("u", "{}")])],
+            &[
+                "# Tools of the MCP server `b`\nThe MCP server `b` is gone, and calls of its tools fail: `mcp__b__v`.",
+            ],
+        ),
+        (
+            Deferral::Off,
+            vec![offer("a", &[("t", "{}"), ("u", "{}")]), offer("b", &[("v", "{}"), ("w", "{}")])],
+            &[
+                "# Tools of the MCP server `a`\nThe tool `mcp__a__t` has changed. Its input schema is now: {}",
+                "# Tools of the MCP server `b`\nThe MCP server `b` has these tools now as well, which `tool_search` finds: `mcp__b__w`.",
+            ],
+        ),
+        (
+            Deferral::On,
+            begun(),
+            &[
+                "# Tools of the MCP server `a`\nThe MCP server `a` has these tools, which `tool_search` finds: `mcp__a__t`, `mcp__a__u`.",
+                "# Tools of the MCP server `b`\nThe MCP server `b` has these tools, which `tool_search` finds: `mcp__b__v`.",
+            ],
+        ),
+        (Deferral::On, Vec::new(), &[]),
+    ];
+    for (deferral, now, expect) in rows {
+        let servers = Memory::with(begun());
+        let session = Tools::begin(&servers, &spec(deferral, Dialect::OpenAiChat));
+        let mut source = ToolSource::new(Arc::clone(&session.catalogue), true);
+        let head = |source: &mut ToolSource| -> Vec<String> {
+            let seen = source.observe(&around()).unwrap();
+            seen.iter().filter_map(|sighting| source.baseline(sighting)).collect()
+        };
+        assert_eq!(head(&mut source), [""; 0], "a new head has just listed them");
+        servers.set(now.clone());
+        let later = Tools::go_on(&servers, &session.lane(Dialect::OpenAiChat));
+        let mut anew = ToolSource::new(later.catalogue, false);
+        assert_eq!(head(&mut anew), expect, "{now:?}");
+        assert_eq!(head(&mut source), expect, "{now:?}");
+        let mut known = first(&mut anew);
+        assert_eq!(told(&mut anew, &mut known), [""; 0], "{now:?}");
+    }
+}
+
 #[test]
 fn what_servers_say_of_themselves() {
     let saying = |text: &str| Offer { instructions: Some(text.to_owned()), ..offer("a", &[]) };
