@@ -94,9 +94,17 @@ impl Case {
         self.run_with(args).arg("--continue")
     }
 
+    /// A turn as [`run`](Self::run)'s in which calls that no rule allows are asked about, and nobody is there.
+    pub fn asking(&self, prompt: &str) -> Invocation {
+        self.addressed(&[prompt, "--permission-mode", "ask"])
+    }
+
     fn run_with(&self, args: &[&str]) -> Invocation {
-        let always = ["--longest-retry-wait", "0", "--permission-mode", "full"];
-        let run = self.antefix([&["run"], args, &always].concat());
+        self.addressed(&[args, &["--permission-mode", "full"]].concat())
+    }
+
+    fn addressed(&self, args: &[&str]) -> Invocation {
+        let run = self.antefix([&["run", "--longest-retry-wait", "0"], args].concat());
         if self.speaks_chat {
             run.args(["--base-url", &self.chat_url()]).args(CHAT).env("CHAT_KEY", KEY)
         } else {

@@ -6,20 +6,22 @@ use std::net::TcpListener;
 
 use crate::case::Case;
 
-/// Answers one request with a page; gives the port.
-fn serve() -> u16 {
+/// Answers every request with a page; gives the port.
+pub fn serve(page: impl Into<String>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("an address").port();
+    let page = page.into();
     std::thread::spawn(move || {
-        let Ok((stream, _)) = listener.accept() else { return };
-        let mut lines = BufReader::new(stream.try_clone().expect("the same stream")).lines();
-        while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-        let page = "<title>T</title><script>x</script><p>Hello <b>there</b>.";
-        let length = page.len();
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-        );
-        drop((&stream).write_all(format!("{head}{page}").as_bytes()));
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            let mut lines = BufReader::new(stream.try_clone().expect("the same stream")).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let length = page.len();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+            );
+            drop((&stream).write_all(format!("{head}{page}").as_bytes()));
+        }
     });
     port
 }
@@ -35,7 +37,7 @@ fn case(port: u16) -> Case {
 
 #[test]
 fn a_page_is_fetched_where_rule_and_settings_allow_it() {
-    let port = serve();
+    let port = serve("<title>T</title><script>x</script><p>Hello <b>there</b>.");
     let case = case(port);
     let settings = format!("[web]\nprivate_hosts = [\"127.0.0.1:{port}\"]\n");
     fs::write(case.root().join("config/antefix/settings.toml"), settings).expect("the user's settings");
