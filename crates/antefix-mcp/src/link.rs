@@ -52,7 +52,8 @@ impl Link {
         client: (&str, &str),
     ) -> Result<(Self, Running), ConnectError> {
         let (server, tap) = (wire.server.clone(), Arc::clone(&wire.tap));
-        let config = client_config(client, wire.questions.is_some());
+        let can_ask = wire.questions.as_ref().is_some_and(|questions| questions.is_anybody_there());
+        let config = client_config(client, can_ask);
         let running = serve_client_with_lifecycle(config, wire, era.mode()).await;
         let running = running.map_err(|error| {
             ConnectError::passing(tap.notes.clean(&shortened(&handshake_failure(&error), 400)))

@@ -7,6 +7,12 @@ use crate::BoxFuture;
 
 /// Whoever can put a question of a server to the user.
 pub trait Questions: Send + Sync + 'static {
+    /// Whether a user can be asked; if not, servers are not told that they may, and those that ask all the same are
+    /// answered by [`ask`](Self::ask).
+    fn is_anybody_there(&self) -> bool {
+        true
+    }
+
     /// Asks, and waits for the answer. Dropped when the server or the session ends.
     fn ask<'a>(&'a self, server: &'a str, question: Elicitation) -> BoxFuture<'a, Reply>;
 }

@@ -1,13 +1,19 @@
-//! Questions in a terminal: is a call allowed, is this folder trusted.
+//! Questions in a terminal: is a call allowed, is this folder trusted, what a server wants to know.
+
+mod server;
+
+pub use server::ServerQuestions;
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender};
 
+use antefix_mcp::{Elicitation, Reply};
 use antefix_runtime::driver::{Answer, Choice, Question};
 use antefix_tools::preview;
 use antefix_wire::json::Body;
 use rustix::termios::{QueueSelector, tcflush};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::cli::{Output, RunArgs};
 use crate::environment::Environment;
@@ -48,20 +54,48 @@ pub fn about_trust(settings: &mut Settings, environment: &Environment) -> Result
     Ok(())
 }
 
+/// A question that waits for the terminal.
+pub enum Asked {
+    /// Whether a call is allowed.
+    OfCall(Question),
+    /// What a server wants to know.
+    OfServer {
+        /// Its key.
+        server: String,
+        /// What it asks.
+        question: Elicitation,
+        /// Whom the answer goes to; gone if nobody waits any more.
+        reply: oneshot::Sender<Reply>,
+    },
+}
+
 /// Asks the questions of a turn, one after the other, on a thread of its own: reading a terminal cannot be stopped.
 pub struct Asker {
-    questions: std::sync::mpsc::Sender<Question>,
+    questions: Sender<Asked>,
     folder: PathBuf,
 }
 
 impl Asker {
-    /// Starts asking; gives where the answers come from.
-    pub fn start(settings: Settings, state: Option<PathBuf>) -> (Self, mpsc::UnboundedReceiver<Answer>) {
+    /// Starts asking what comes through the channel; gives where the answers about calls come from.
+    pub fn start(
+        (questions, asked): (Sender<Asked>, Receiver<Asked>),
+        settings: Settings,
+        state: Option<PathBuf>,
+    ) -> (Self, mpsc::UnboundedReceiver<Answer>) {
         let folder = settings.folder.clone();
-        let (questions, asked) = std::sync::mpsc::channel::<Question>();
         let (answers, receiver) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
-            for question in asked {
+            for asked in asked {
+                let question = match asked {
+                    Asked::OfCall(question) => question,
+                    Asked::OfServer { server, question, reply } => {
+                        let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
+                        let answer = server::answer_of(&server, &question, &mut std::io::stdin().lock());
+                        // A server that is gone meanwhile wants no answer.
+                        let _ = reply.send(answer);
+                        continue;
+                    }
+                };
                 let can_always = !question.remember.is_empty();
                 // What was typed before the question was there is no answer to it.
                 let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
@@ -88,7 +122,7 @@ impl Asker {
             tell!("  always means: {}", laid_open(&question.remember.join(", ")));
         }
         // Without its thread the question is never answered but by an interrupt.
-        let _ = self.questions.send(question.clone());
+        let _ = self.questions.send(Asked::OfCall(question.clone()));
     }
 }
 

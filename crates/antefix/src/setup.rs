@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use antefix_http::client::{Client, ClientOptions, Proxies};
 use antefix_http::server::SimServer;
-use antefix_mcp::Hub;
+use antefix_mcp::{Hub, Options, Questions};
 use antefix_models::{Modifiers, Money, Platform, Rules, Tokens, Ttl, price};
 use antefix_runtime::catalogue::{McpServers, NoServers, Servers};
 use antefix_runtime::context::{Baseline, StartHooks};
@@ -64,11 +64,15 @@ pub struct Setup {
     pub subagents: Arc<Subagents>,
 }
 
-/// Puts the agent together.
+/// Puts the agent together; what its MCP servers want to know is asked through `questions`.
 ///
 /// # Errors
 /// If something that was asked for is not there, or no key is found.
-pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, Failure> {
+pub async fn setup(
+    args: &RunArgs,
+    environment: &Environment,
+    questions: Arc<dyn Questions>,
+) -> Result<Setup, Failure> {
     let here = folders::working_folder(args.cwd.as_deref())?;
     let sessions = folders::sessions(environment)?;
     let mut notices = Vec::new();
@@ -154,7 +158,7 @@ pub async fn setup(args: &RunArgs, environment: &Environment) -> Result<Setup, F
     };
     let contract = lane.map_or(CONTRACT, |lane| lane.contract);
     let servers: Arc<dyn Servers> = if terms.takes_tools && contract >= ARRIVES {
-        Arc::new(start_servers(args, environment, &holding, &mut notices).await?)
+        Arc::new(start_servers(args, environment, (&holding, questions), &mut notices).await?)
     } else {
         Arc::new(NoServers)
     };
@@ -333,12 +337,13 @@ fn not_holding(holding: &Holding) -> Option<String> {
 async fn start_servers(
     args: &RunArgs,
     environment: &Environment,
-    holding: &Holding,
+    (holding, questions): (&Holding, Arc<dyn Questions>),
     notices: &mut Vec<String>,
 ) -> Result<McpServers, Failure> {
     let configured = servers::configured(holding, &args.servers)?;
     notices.extend(configured.notes);
-    let hub = Hub::start(configured.configs, servers::options(&holding.folder, environment));
+    let options = servers::options(&holding.folder, environment);
+    let hub = Hub::start(configured.configs, Options { questions: Some(questions), ..options });
     let servers = McpServers::new(Arc::new(hub));
     match servers.arrive().await.into_iter().next() {
         Some((server, why)) => {

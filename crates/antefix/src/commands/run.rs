@@ -1,5 +1,6 @@
 use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use antefix_runtime::driver::{Agent, DriverError, Shown, TurnEnd};
 use antefix_runtime::store::FileStore;
@@ -13,7 +14,7 @@ use bytes::Bytes;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::asking::{self, Asker};
+use crate::asking::{self, Asker, ServerQuestions};
 use crate::attach;
 use crate::cli::{Output, RunArgs, Share};
 use crate::commands::bill;
@@ -34,19 +35,17 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let said = if args.compact { None } else { Some(prompt(args)?) };
+    let terminal = asking::is_possible(args).then(std::sync::mpsc::channel);
+    let of_servers = ServerQuestions::new(terminal.as_ref().map(|(questions, _)| questions.clone()));
     let Setup { mut agent, notices, simulator, settings, watch, jobs, skills, subagents } =
-        setup(args, environment).await?;
+        setup(args, environment, Arc::new(of_servers)).await?;
     let blocks = said.map(|Prompt { mut blocks, text }| {
         blocks.push(text_block(&skills.invocation(&text).unwrap_or(text)));
         blocks
     });
     let blocks = blocks.unwrap_or_default();
-    let (asker, answers) = if asking::is_possible(args) {
-        let (asker, answers) = Asker::start(settings, environment.state.clone());
-        (Some(asker), Some(answers))
-    } else {
-        (None, None)
-    };
+    let asker = terminal.map(|terminal| Asker::start(terminal, settings, environment.state.clone()));
+    let (asker, answers) = asker.unzip();
     agent.guard(watch, answers);
     agent.employ(&subagents);
     let mut reporter = Reporter::new(args.output, environment.colour, simulator.is_some());

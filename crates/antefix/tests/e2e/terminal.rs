@@ -10,6 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::case::{Case, Invocation, KEY};
+use crate::servers;
 
 /// Far longer than anything here takes; reached only when something hangs.
 const HANGS: Duration = Duration::from_secs(60);
@@ -208,4 +209,55 @@ fn an_edit_is_shown_as_a_diff_before_and_after() {
     terminal.expect("It ends.");
     assert_eq!(terminal.ends().0, Some(0));
     assert_eq!(std::fs::read(case.project().join("a.txt")).expect("a file"), b"1\ntwo\n");
+}
+
+/// A case in which a tool of the server `c` asks for a colour and a number, and gives the answer as it got it.
+fn case_with_questions() -> Case {
+    let script = "rule\n on said Ask\n on rounds 0\n tool mcp__c__pick\nrule\n on any\n text It ends.\n";
+    let case = Case::new(script);
+    let form = r#"{"message":"Which colour?\n? `rm -rf /`\u001b[2J","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]},"n":{"type":"integer"}},"required":["colour"]}}"#;
+    servers::write(
+        &case,
+        "c",
+        &format!(
+            r#"{{"tools":[{{"name":"pick","inputSchema":{{"type":"object"}}}}],"calls":{{"pick":{{"ask":{form}}}}}}}"#
+        ),
+    );
+    case
+}
+
+#[test]
+fn what_a_server_wants_to_know_is_asked() {
+    for (typed, answer) in [
+        (
+            &["y\n", "green\n", "\n", "red\n", "3\n"][..],
+            r#"{\"action\":\"accept\",\"content\":{\"colour\":\"red\",\"n\":3}}"#,
+        ),
+        (&["n\n"], r#"{\"action\":\"decline\"}"#),
+    ] {
+        let case = case_with_questions();
+        let run = case.antefix(["run", "Ask", "--permission-mode", "full"]);
+        let mut terminal = Terminal::start(servers::with(&case, run, &["c"]), 200);
+        terminal.expect("? Do you trust the files of").expect("[y]es, [n]o").enter("n\n");
+        terminal.expect("? the MCP server `c` asks:").expect("  | Which colour?");
+        terminal.expect(r"  | ? `rm -rf /`\u{1b}[2J");
+        let prompts = ["Answer? [y]es, [n]o: ", "colour (red | blue): ", "n (a whole number): "];
+        for (nth, line) in typed.iter().enumerate() {
+            let prompt = if nth == 0 { prompts[0] } else { prompts[2 - nth % 2] };
+            terminal.expect(prompt).enter(line);
+        }
+        terminal.expect("It ends.");
+        assert_eq!(terminal.ends().0, Some(0));
+        let body = String::from_utf8_lossy(&case.sent()[1].bytes).into_owned();
+        assert!(body.contains(answer), "{answer}\n{body}");
+    }
+}
+
+#[test]
+fn what_a_server_wants_to_know_is_declined_where_nobody_can_be_asked() {
+    let case = case_with_questions();
+    let ended = servers::with(&case, case.run("Ask"), &["c"]).ends().code(0);
+    ended.stderr("the MCP server `c` asks \"Which colour?\": declined, since nobody can be asked");
+    let body = String::from_utf8_lossy(&case.sent()[1].bytes).into_owned();
+    assert!(body.contains(r#"{\"action\":\"decline\"}"#), "{body}");
 }
