@@ -114,8 +114,7 @@ impl Source for ToolSource {
 
     /// What the list does not show as it is: nothing where it has just been made.
     fn baseline(&self, sighting: &Sighting) -> Option<String> {
-        let listed: BTreeMap<String, String> =
-            self.catalogue.listed_of(&sighting.key).map(|definition| named(definition)).collect();
+        let listed: BTreeMap<String, String> = self.catalogue.listed_of(&sighting.key).map(named).collect();
         let listed = write(&listed);
         let text = (listed != sighting.state).then(|| self.drift(&listed, sighting))??;
         Some(format!("# Tools of the MCP server `{}`\n{text}", sighting.key))

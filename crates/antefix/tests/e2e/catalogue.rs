@@ -75,6 +75,7 @@ fn the_list_stays_as_it_was_when_servers_change_go_and_come() {
             body.contains("`new` has these tools, which `tool_search` finds: `mcp__new__tally`"),
             "{body}"
         );
+        assert!(body.contains("The MCP server `c` has these tools: `mcp__c__count`."), "{body}");
         assert!(case.relations().iter().all(|relation| relation == "extends"), "{:?}", case.relations());
         let all = tools(&case);
         assert!(all.iter().all(|tools| *tools == all[0]), "the list is another");
@@ -121,7 +122,9 @@ fn listing(case: &Case, nth: usize) -> (Vec<String>, Vec<String>, String) {
         tools.into_iter().partition(|tool| tool.get("defer_loading").is_some());
     let first = || body.root().get("messages").and_then(|messages| messages.items().next());
     let mut head = body.root().get("system").or_else(first).map_or("", Node::raw).to_owned();
-    open.iter().for_each(|tool| head.push_str(tool.raw()));
+    for tool in &open {
+        head.push_str(tool.raw());
+    }
     (open.iter().map(name).collect(), deferred.iter().map(name).collect(), head)
 }
 
