@@ -11,6 +11,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::folder::{Entries, is_absent};
+
 /// Where files of one kind are looked for: the user's own folders, then those of the project from the repository's root
 /// down to the working folder.
 ///
@@ -73,7 +75,7 @@ impl Places {
             for name in names.iter().filter(|name| is_one(name)) {
                 let path = if inner.is_empty() { folder.join(name) } else { folder.join(name).join(inner) };
                 // A folder without the file is no skill, and nothing to speak of.
-                if std::fs::symlink_metadata(&path).is_err() {
+                if std::fs::symlink_metadata(&path).is_err_and(|error| is_absent(&error)) {
                     continue;
                 }
                 match self.read(&path, is_of_project) {
@@ -156,30 +158,29 @@ pub fn on_one_line(text: &str, most: usize) -> String {
 
 /// Names of a folder's entries in order, as many as are looked at.
 fn names_in(folder: &Path, finds: &mut Finds) -> Vec<String> {
-    let entries = match std::fs::read_dir(folder) {
+    let refused = |finds: &mut Finds, error: &io::Error| {
+        finds.is_cut_short = true;
+        finds.notes.push(format!("`{}` cannot be read: {error}", shown(folder)));
+    };
+    let entries = match Entries::of(folder, MOST_ENTRIES) {
         Ok(entries) => entries,
         Err(error) => {
             if !is_absent(&error) {
-                finds.is_cut_short = true;
-                finds.notes.push(format!("`{}` cannot be read: {error}", shown(folder)));
+                refused(finds, &error);
             }
             return Vec::new();
         }
     };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.take(MOST_ENTRIES * 8).collect();
-    names.sort();
-    if names.len() > MOST_ENTRIES {
-        names.truncate(MOST_ENTRIES);
-        let note =
-            format!("`{}` holds more than {MOST_ENTRIES} entries: the rest is left out", shown(folder));
-        finds.notes.push(note);
+    if let Some(error) = &entries.problem {
+        refused(finds, error);
     }
-    names
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    if entries.is_cut {
+        finds.notes.push(format!(
+            "`{}` holds more than {MOST_ENTRIES} entries: what comes behind them by name is left out",
+            shown(folder)
+        ));
+    }
+    entries.names.into_iter().filter_map(|name| name.into_string().ok()).collect()
 }
 
 fn shown(path: &Path) -> String {
@@ -270,6 +271,43 @@ mod tests {
         // A name that is too long is refused to everybody.
         let places = Places::new(vec![folder.path().join("x".repeat(300))], folder.path(), "none");
         assert!(places.find("", |_| true).is_cut_short);
+    }
+
+    /// Skills whose folder could not be looked into were told as gone.
+    #[test]
+    fn a_folder_that_nobody_can_look_into_may_hold_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("a/none")).unwrap();
+        std::fs::write(folder.path().join("a/file"), "").unwrap();
+        let places = Places::new(Vec::new(), folder.path(), "a");
+        assert_eq!(places.find("SKILL.md", |_| true), Finds::default());
+        // Not even root can follow it.
+        symlink("x".repeat(300), folder.path().join("a/one")).unwrap();
+        let finds = places.find("SKILL.md", |_| true);
+        assert!(finds.files.is_empty() && finds.is_cut_short);
+        let [note] = &*finds.notes else { panic!("{:?}", finds.notes) };
+        assert!(note.contains("a/one/SKILL.md` is left out: "), "{note}");
+    }
+
+    /// Which of a large folder's files counted depended on the order in which the system lists them.
+    #[test]
+    fn the_first_of_a_large_folder_are_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        // More than were listed once before they were sorted.
+        for number in 0..MOST_ENTRIES * 9 {
+            std::fs::write(folder.path().join(format!("a/{number:04}.md")), "").unwrap();
+        }
+        let places = Places::new(Vec::new(), folder.path(), "a");
+        let Finds { files, notes, is_cut_short } = places.find("", is_markdown);
+        let paths: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
+        let path = |number| folder.path().join(format!("a/{number:04}.md"));
+        assert_eq!(paths, (0..MOST_ENTRIES).map(path).collect::<Vec<_>>());
+        let note = format!(
+            "`{}` holds more than {MOST_ENTRIES} entries: what comes behind them by name is left out",
+            folder.path().join("a").display()
+        );
+        assert_eq!((notes, is_cut_short), (vec![note], false));
     }
 
     #[test]

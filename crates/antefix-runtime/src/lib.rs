@@ -9,6 +9,7 @@ pub mod clock;
 pub mod context;
 pub mod definitions;
 pub mod driver;
+mod folder;
 pub mod head;
 pub mod provider;
 pub mod skills;

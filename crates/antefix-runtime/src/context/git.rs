@@ -3,10 +3,12 @@ mod status;
 
 pub use status::GitStatus;
 
-use std::io::{ErrorKind, Read};
+use std::fs::Metadata;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::{Sighting, Source, Surroundings, Unavailable, object_of, text_of};
+use crate::folder::is_absent;
 
 /// The branch and the commit that are checked out; read from the repository's files, so that no process is started and
 /// nothing of its configuration is heeded.
@@ -80,13 +82,7 @@ impl Repository {
     pub(super) fn around(folder: &Path) -> Result<Option<Self>, Unavailable> {
         for root in folder.ancestors() {
             let dot_git = root.join(".git");
-            let metadata = match std::fs::metadata(&dot_git) {
-                Ok(metadata) => metadata,
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                    continue;
-                }
-                Err(error) => return Err(Unavailable(format!("`{}`: {error}", dot_git.display()))),
-            };
+            let Some(metadata) = metadata_of(&dot_git)? else { continue };
             return Self::at(root, &dot_git, metadata.is_dir()).map(Some);
         }
         Ok(None)
@@ -100,9 +96,9 @@ impl Repository {
             let path = text.trim().strip_prefix("gitdir: ");
             root.join(path.ok_or_else(|| Unavailable(format!("`{}` names no folder", dot_git.display())))?)
         };
-        let shared = match std::fs::metadata(own.join("commondir")) {
-            Ok(_) => own.join(short_file(&own.join("commondir"))?.trim()),
-            Err(_) => own.clone(),
+        let shared = match metadata_of(&own.join("commondir"))? {
+            Some(_) => own.join(short_file(&own.join("commondir"))?.trim()),
+            None => own.clone(),
         };
         Ok(Self { root: root.to_owned(), own, shared })
     }
@@ -113,20 +109,40 @@ impl Repository {
         let odd = || Unavailable("`HEAD` names neither a branch nor a commit".to_owned());
         let head = head.trim();
         if let Some(branch) = branch_of(head) {
-            let commit = self.commit_of(&branch);
+            let commit = self.commit_of(&branch)?;
             return Ok((Some(branch), commit));
         }
         Ok((None, Some(commit_of(head).ok_or_else(odd)?)))
     }
 
-    fn commit_of(&self, branch: &str) -> Option<String> {
+    /// The first digits of a branch's commit; `None` if there is none yet. A branch that cannot be read may have one.
+    fn commit_of(&self, branch: &str) -> Result<Option<String>, Unavailable> {
         let name = format!("refs/heads/{branch}");
-        if let Ok(text) = short_file(&self.shared.join(&name)) {
-            return commit_of(text.trim());
+        let loose = self.shared.join(&name);
+        // What deeper branches have left behind may be a folder of the name.
+        if let Some(metadata) = metadata_of(&loose)?
+            && !metadata.is_dir()
+        {
+            let odd = || Unavailable(format!("`{}` names no commit", loose.display()));
+            return commit_of(short_file(&loose)?.trim()).ok_or_else(odd).map(Some);
         }
-        let packed = file_up_to(&self.shared.join("packed-refs"), LARGEST_PACK).ok()?;
-        let line = packed.lines().find(|line| line.split_once(' ').is_some_and(|(_, own)| own == name))?;
-        commit_of(line.split_once(' ')?.0)
+        let path = self.shared.join("packed-refs");
+        if metadata_of(&path)?.is_none() {
+            return Ok(None);
+        }
+        let packed = file_up_to(&path, LARGEST_PACK + 1)?;
+        let is_cut = packed.len() as u64 > LARGEST_PACK;
+        // A line that is cut may look like another branch's.
+        let whole = if is_cut { packed.rsplit_once('\n').map_or("", |(lines, _)| lines) } else { &packed };
+        let mut lines = whole.lines().filter_map(|line| line.split_once(' '));
+        match lines.find(|(_, own)| *own == name) {
+            Some((commit, _)) => Ok(commit_of(commit)),
+            None if is_cut => Err(Unavailable(format!(
+                "`{}` has more than {LARGEST_PACK} bytes, and `{branch}` is not among the first",
+                path.display()
+            ))),
+            None => Ok(None),
+        }
     }
 }
 
@@ -154,6 +170,15 @@ fn branch_of(head: &str) -> Option<String> {
 fn commit_of(text: &str) -> Option<String> {
     let is_digest = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     text.get(..12).filter(|_| is_digest).map(str::to_owned)
+}
+
+/// What is there; `None` if nothing is.
+fn metadata_of(path: &Path) -> Result<Option<Metadata>, Unavailable> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(Unavailable(format!("`{}`: {error}", path.display()))),
+    }
 }
 
 fn short_file(path: &Path) -> Result<String, Unavailable> {
@@ -217,8 +242,11 @@ mod tests {
         let packed = format!("# pack-refs with: peeled\n{SECOND} refs/heads/main\n^{FIRST}\n");
         let detached = format!("{FIRST}\n");
         let loose = format!("{FIRST}\n");
+        let other = format!("{FIRST} refs/heads/other\n");
+        let long =
+            other.repeat(LARGEST_PACK as usize / other.len() + 1) + &format!("{SECOND} refs/heads/main\n");
         let main = ("repository/.git/HEAD", "ref: refs/heads/main\n");
-        let cases: [(&str, Files<'_>, Result<&str, ()>); 7] = [
+        let cases: [(&str, Files<'_>, Result<&str, ()>); 11] = [
             ("no repository", &[], Ok("Not in a git repository.")),
             ("unborn", &[main], Ok("Git branch at the start of the session: main (no commit yet)")),
             (
@@ -250,6 +278,22 @@ mod tests {
                 ],
                 Ok("Git branch at the start of the session: side (111111111111)"),
             ),
+            (
+                "packed, beside a folder of the name",
+                &[
+                    main,
+                    ("repository/.git/refs/heads/main/gone/x", ""),
+                    ("repository/.git/packed-refs", &packed),
+                ],
+                Ok("Git branch at the start of the session: main (222222222222)"),
+            ),
+            (
+                "a branch that names no commit",
+                &[main, ("repository/.git/refs/heads/main", ""), ("repository/.git/packed-refs", &packed)],
+                Err(()),
+            ),
+            ("packed where nobody looks", &[main, ("repository/.git/packed-refs", &long)], Err(())),
+            ("packed where there is a folder", &[main, ("repository/.git/packed-refs/x", "")], Err(())),
             ("no HEAD", &[("repository/.git/HEAD", "words for the model")], Err(())),
         ];
         for (name, files, expect) in cases {
@@ -262,6 +306,19 @@ mod tests {
             let said = seen.map(|seen| Git.baseline(&seen[0]).unwrap());
             assert_eq!(said.as_deref(), expect.as_ref().copied(), "{name}");
         }
+    }
+
+    /// A branch that could not be read was told as one without a commit, or as the one it had been packed with.
+    #[test]
+    fn a_branch_that_cannot_be_read_is_not_without_a_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let packed = format!("{SECOND} refs/heads/main\n");
+        write(folder.path(), &[(".git/HEAD", "ref: refs/heads/main\n"), (".git/packed-refs", &packed)]);
+        std::fs::create_dir_all(folder.path().join(".git/refs/heads")).unwrap();
+        // Not even root can follow it.
+        std::os::unix::fs::symlink("main", folder.path().join(".git/refs/heads/main")).unwrap();
+        let around = around(&folder.path().to_string_lossy(), at("2026-11-30T12:00:00Z"));
+        assert!(Git.observe(&around).is_err());
     }
 
     #[test]
