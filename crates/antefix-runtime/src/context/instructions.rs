@@ -5,12 +5,13 @@ mod find;
 mod import;
 mod rule;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::text_file::{self, Reading};
 use super::{Moment, Sighting, Source, Surroundings, Unavailable, lines};
-use find::{Chain, Place};
+use crate::folder::is_absent;
+use find::{Chain, Place, Rules};
 use rule::Rule;
 
 /// Instruction files.
@@ -18,8 +19,11 @@ use rule::Rule;
 pub struct Instructions {
     user: Option<PathBuf>,
     home: Option<PathBuf>,
-    /// Files that the last look could not read, so that nobody can say whether they are gone.
-    unclear: BTreeSet<String>,
+    /// The last look could not read something, or was at its limits, so that more may hold than it has found: an
+    /// unreadable file may import others, and stands in front of others of its folder.
+    is_cut_short: bool,
+    /// Why files of the last look were not taken.
+    left_out: BTreeMap<String, String>,
     notes: Vec<String>,
 }
 
@@ -48,7 +52,7 @@ impl Source for Instructions {
         for folder in &chain.below {
             look.folder(&Place { folder, root: Some(&chain.root) });
         }
-        (self.unclear, self.notes) = (look.unclear, look.notes);
+        (self.is_cut_short, self.left_out, self.notes) = (look.is_cut_short, look.left_out, look.notes);
         Ok(look.found)
     }
 
@@ -65,12 +69,16 @@ impl Source for Instructions {
     }
 
     fn removed(&self, key: &str, _known: &[u8]) -> Option<String> {
-        let why = if Path::new(key).is_file() { "does not belong to this folder" } else { "is gone" };
-        Some(format!("The instructions from {key} do not hold any more: the file {why}."))
+        let why = match self.left_out.get(key) {
+            Some(why) => why,
+            None if Path::new(key).is_file() => "the file says nothing, or does not belong to this folder",
+            None => "the file is gone",
+        };
+        Some(format!("The instructions from {key} do not hold any more: {why}."))
     }
 
     fn speaks_for(&self, key: &str) -> bool {
-        !self.unclear.contains(key)
+        !self.is_cut_short || self.left_out.contains_key(key) || is_gone(key)
     }
 
     fn moment(&self) -> Moment {
@@ -96,7 +104,8 @@ struct Look<'a> {
     found: Vec<Sighting>,
     /// Files that were looked at, links resolved.
     seen: BTreeSet<PathBuf>,
-    unclear: BTreeSet<String>,
+    is_cut_short: bool,
+    left_out: BTreeMap<String, String>,
     notes: Vec<String>,
     bytes: usize,
 }
@@ -104,7 +113,10 @@ struct Look<'a> {
 impl Look<'_> {
     fn folder(&mut self, place: &Place<'_>) {
         self.first_of(place);
-        for path in find::rules(place, &mut self.notes) {
+        let rules = Rules::of(place);
+        self.is_cut_short |= rules.is_cut_short;
+        self.notes.extend(rules.notes);
+        for path in rules.files {
             self.rule(&path, place);
         }
         self.file(&place.folder.join(LOCAL), place, 0);
@@ -146,12 +158,12 @@ impl Look<'_> {
         match text_file::read(path, place.root) {
             Reading::Nothing => false,
             Reading::LeftOut(why) => {
-                self.notes.push(format!("{key} was left out: {why}"));
+                self.leave_out(key, why);
                 false
             }
             Reading::Unclear(why) => {
                 self.notes.push(format!("{key} could not be read: {why}"));
-                self.unclear.insert(key);
+                self.is_cut_short = true;
                 true
             }
             Reading::Text { real, text, note } => {
@@ -161,11 +173,16 @@ impl Look<'_> {
                         self.take(key, path, text, place, depth);
                     }
                     Ok(_) => {}
-                    Err(why) => self.notes.push(format!("{key} was left out: {why}")),
+                    Err(why) => self.leave_out(key, why),
                 }
                 true
             }
         }
+    }
+
+    fn leave_out(&mut self, key: String, why: String) {
+        self.notes.push(format!("{key} was left out: {why}"));
+        self.left_out.insert(key, why);
     }
 
     fn take(&mut self, key: String, path: &Path, text: &str, place: &Place<'_>, depth: usize) {
@@ -175,7 +192,7 @@ impl Look<'_> {
                 "{key} was left out: there are more than {MOST_FILES} instruction files, or {MOST_BYTES} bytes of them"
             ));
             // It is still there, and what was known of it holds.
-            self.unclear.insert(key);
+            self.is_cut_short = true;
             return;
         }
         self.found.push(Sighting::new(&*key, lines::state(text)).with_detail(text));
@@ -198,6 +215,11 @@ pub(super) fn is_instructions(path: &Path) -> bool {
     let is_named = |name: &str| path.ends_with(name);
     NAMES.into_iter().chain([LOCAL]).any(is_named)
         || path.components().any(|part| part.as_os_str() == ".claude")
+}
+
+/// Whether nothing is under a known path any more.
+fn is_gone(key: &str) -> bool {
+    Path::new(key).symlink_metadata().is_err_and(|error| is_absent(&error))
 }
 
 /// Names of instruction files; the first that is there in a folder counts.

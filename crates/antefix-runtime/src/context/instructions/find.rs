@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::folder::{Entries, is_absent};
+
 /// A folder that instruction files are looked for in.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
@@ -48,41 +50,74 @@ impl Chain {
     }
 }
 
-/// The files of `.claude/rules` and its folders, in order of their paths.
-pub(super) fn rules(place: &Place<'_>, notes: &mut Vec<String>) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    collect(&place.folder.join(".claude/rules"), 0, &mut found);
-    found.sort();
-    if found.len() > MOST_RULES {
-        notes.push(format!(
-            "{}: {} of {} rule files were left out",
-            place.folder.display(),
-            found.len() - MOST_RULES,
-            found.len()
-        ));
-        found.truncate(MOST_RULES);
-    }
-    found
+/// Rule files of a folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Rules {
+    /// In order of their paths.
+    pub(super) files: Vec<PathBuf>,
+    /// There may be more: a folder could not be read, or too much is there.
+    pub(super) is_cut_short: bool,
+    /// What was left out, and why.
+    pub(super) notes: Vec<String>,
+    /// Entries that were looked at.
+    looked: usize,
 }
 
-fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.take(MOST_ENTRIES).filter_map(Result::ok) {
-        let path = entry.path();
-        // A folder that is a link is left alone: it may lead in a ring.
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && depth < DEEPEST {
-            collect(&path, depth + 1, found);
-        } else if !is_folder && path.extension().is_some_and(|extension| extension == "md") {
-            found.push(path);
+impl Rules {
+    /// The files of `.claude/rules` and its folders.
+    pub(super) fn of(place: &Place<'_>) -> Self {
+        let mut rules = Self::default();
+        rules.collect(&place.folder.join(".claude/rules"), 0);
+        if rules.files.len() > MOST_RULES {
+            let (left_out, all) = (rules.files.len() - MOST_RULES, rules.files.len());
+            rules.leave(place.folder, &format!("has too many rule files: {left_out} of {all} were left out"));
+            rules.files.truncate(MOST_RULES);
         }
+        rules
+    }
+
+    fn collect(&mut self, folder: &Path, depth: usize) {
+        let entries = match Entries::of(folder, MOST_ENTRIES.saturating_sub(self.looked)) {
+            Ok(entries) => entries,
+            Err(error) if is_absent(&error) => return,
+            Err(error) => return self.leave(folder, &format!("could not be read: {error}")),
+        };
+        if let Some(error) = &entries.problem {
+            self.leave(folder, &format!("could not be read whole: {error}"));
+        }
+        self.looked += entries.names.len();
+        if entries.is_cut {
+            let why = format!(
+                "was left out in part: of folders of rules no more than {MOST_ENTRIES} entries are looked at"
+            );
+            self.leave(folder, &why);
+        }
+        for name in entries.names {
+            let path = folder.join(name);
+            // A folder that is a link is left alone: it may lead in a ring.
+            let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+            if is_folder && depth < DEEPEST {
+                self.collect(&path, depth + 1);
+            } else if is_folder {
+                let why =
+                    format!("was left out: folders of rules are looked into no more than {DEEPEST} deep");
+                self.leave(&path, &why);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                self.files.push(path);
+            }
+        }
+    }
+
+    fn leave(&mut self, path: &Path, why: &str) {
+        self.notes.push(format!("{} {why}", path.display()));
+        self.is_cut_short = true;
     }
 }
 
 /// Rule files of one folder.
 const MOST_RULES: usize = 48;
 
-/// Entries of a folder that are looked at.
+/// Entries of `.claude/rules` and its folders that are looked at.
 const MOST_ENTRIES: usize = 1_000;
 
 /// How deep folders of rules may be nested.

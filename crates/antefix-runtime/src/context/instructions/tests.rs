@@ -210,6 +210,88 @@ fn an_unreadable_file_is_not_removed() {
     let around = around(&root.join("w").to_string_lossy(), at("2026-11-30T12:00:00Z"));
     assert_eq!(source.observe(&around), Ok(Vec::new()));
     assert!(!source.speaks_for(&path.to_string_lossy()) && source.speaks_for("/w/other"));
+    // Nor is what it stands in front of, or may import.
+    assert!(!source.speaks_for(&root.join("w/CLAUDE.md").to_string_lossy()));
+}
+
+/// A folder of rules that could not be read had its rules told as gone.
+#[test]
+fn rules_of_an_unreadable_folder_are_not_removed() {
+    let folder = folder(&[("w/.git/HEAD", ""), ("w/AGENTS.md", "own"), ("w/.claude/rules/a/b.md", "rule")]);
+    let root = folder.path().canonicalize().unwrap();
+    let rules = root.join("w/.claude/rules");
+    let (rule, gone) = (rules.join("a/b.md"), root.join("w/gone.md"));
+    let mut source = Instructions::default();
+    let around = around(&root.join("w").to_string_lossy(), at("2026-11-30T12:00:00Z"));
+    assert_eq!(source.observe(&around).unwrap().len(), 2);
+    std::fs::remove_dir_all(&rules).unwrap();
+    symlink("x".repeat(300), &rules).unwrap();
+    assert_eq!(source.observe(&around).unwrap().len(), 1);
+    assert!(!source.speaks_for(&rule.to_string_lossy()) && source.speaks_for(&gone.to_string_lossy()));
+    assert!(source.notes()[0].contains("w/.claude/rules could not be read: "), "{:?}", source.notes());
+}
+
+/// Which rules of a large folder held depended on the order in which the system lists them, and nobody was told of the
+/// rest.
+#[test]
+fn too_many_rules_are_cut_in_order_with_a_note() {
+    let name = |prefix: &str, number: usize| format!("w/.claude/rules/{prefix}{number:04}.md");
+    let deep = "w/.claude/rules/1/2/3/4/deep.md".to_owned();
+    let left = "/r/w/.claude/rules was left out in part: of folders of rules no more than 1000 entries are \
+                looked at";
+    for (names, taken, note) in [
+        (
+            (0..49).map(|number| name("", number)).collect::<Vec<_>>(),
+            48,
+            "/r/w has too many rule files: 1 of 49 were left out",
+        ),
+        // What comes first by name is no rule, so that none is reached.
+        (
+            (0..1001).map(|number| name("", number).replace(".md", ".txt")).chain([name("z", 0)]).collect(),
+            0,
+            left,
+        ),
+        (
+            vec!["w/.claude/rules/1/2/3/a.md".to_owned(), deep.clone()],
+            1,
+            "/r/w/.claude/rules/1/2/3/4 was left out: folders of rules are looked into no more than 3 deep",
+        ),
+    ] {
+        let files: Vec<_> = names.iter().map(|name| (name.as_str(), "rule")).collect();
+        let folder = folder(&[&[("w/.git/HEAD", "")], &*files].concat());
+        let root = folder.path().canonicalize().unwrap();
+        let expect: Vec<_> = names.iter().take(taken).map(|name| format!("/r/{name}")).collect();
+        let expect: Vec<_> = expect.iter().map(|name| (name.as_str(), "rule")).collect();
+        assert_eq!(look(&root, "w", &[], None), found(&expect, &[note]));
+        // What is left out is there.
+        let mut source = Instructions::default();
+        source.observe(&around(&root.join("w").to_string_lossy(), at("2026-11-30T12:00:00Z"))).unwrap();
+        assert!(!source.speaks_for(&root.join(names.last().unwrap()).to_string_lossy()));
+    }
+}
+
+/// A file that had become a binary was told as one of another folder.
+#[test]
+fn what_is_left_out_is_told_with_the_reason() {
+    for (name, text, why) in [
+        ("AGENTS.md", "\0", "it is no text"),
+        (
+            ".claude/rules/a.md",
+            "---\npaths: src/[\n---\nrule",
+            "error parsing glob 'src/[': unclosed character class; missing ']'",
+        ),
+        ("AGENTS.md", " ", "the file says nothing, or does not belong to this folder"),
+    ] {
+        let folder = folder(&[("w/.git/HEAD", ""), (&format!("w/{name}"), text)]);
+        let root = folder.path().canonicalize().unwrap();
+        let mut source = Instructions::default();
+        let around = around(&root.join("w").to_string_lossy(), at("2026-11-30T12:00:00Z"));
+        assert_eq!(source.observe(&around), Ok(Vec::new()));
+        let key = root.join("w").join(name).to_string_lossy().into_owned();
+        assert!(source.speaks_for(&key));
+        let expect = format!("The instructions from {key} do not hold any more: {why}.");
+        assert_eq!(source.removed(&key, b"\"\""), Some(expect));
+    }
 }
 
 #[test]
