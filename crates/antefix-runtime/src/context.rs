@@ -39,7 +39,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use antefix_session::record::Millis;
+use antefix_session::record::{ContextRecord, Millis};
 use antefix_session::spend::Spend;
 use antefix_tools::FileTable;
 use bytes::Bytes;
@@ -181,6 +181,21 @@ pub const KINDS: [&str; 14] = [
     "budget",
     "diagnostics",
 ];
+
+/// The first line that a baseline says of its surroundings, told from its records; `None` if it says nothing that they
+/// hold whole.
+pub(crate) fn first_line(records: &[ContextRecord]) -> Option<String> {
+    records.iter().find_map(|record| {
+        let sighting = Sighting::new(&*record.key, record.state.clone());
+        let text = match record.kind.as_str() {
+            "environment" => Environment::new("").baseline(&sighting),
+            "date" => Date.baseline(&sighting),
+            "git" => Git.baseline(&sighting),
+            _ => None,
+        };
+        Some(text?.lines().next()?.to_owned())
+    })
+}
 
 /// A member of an object that is a text.
 fn text_of(state: &[u8], member: &str) -> Option<String> {

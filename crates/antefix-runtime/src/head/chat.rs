@@ -1,12 +1,13 @@
 //! A head of Chat Completions.
 
-use antefix_session::record::LaneRecord;
+use antefix_session::record::{ContextRecord, LaneRecord};
 use antefix_tools::{Listing, Registry};
 use antefix_wire::json::{Body, Node, write_string};
 use antefix_wire::{Edit, splice};
 use bytes::Bytes;
 
 use super::{BASELINE, HeadSpec, array};
+use crate::context::first_line;
 
 /// The members in front of the tools. Without `include_usage` no server says what was read from its cache; the
 /// largest reply is left to the server unless something is said.
@@ -62,10 +63,28 @@ pub(super) fn with_baseline(lane: &LaneRecord, baseline: &str) -> Option<Bytes> 
     let (message, None) = (messages.next()?, messages.next()) else { return None };
     let content = message.get("content").filter(|content| content.str().is_some())?;
     let text = content.str()?;
-    let start = if text.starts_with(BASELINE) { 0 } else { text.find(&format!("\n\n{BASELINE}"))? + 2 };
+    let start = baseline_in(&text, &lane.baseline)?;
     let mut said = Vec::new();
     write_string(&mut said, &format!("{}{baseline}", text.get(..start)?));
     splice(lane.system.as_ref(), &[Edit::replace(content.range(), said)]).ok().map(Bytes::from)
+}
+
+/// Where the baseline begins in a system prompt. The user's part in front of it may have its heading as well, and so may
+/// an instruction file within it; of several the one counts that goes on as the records say, and none if that is not
+/// clear.
+fn baseline_in(text: &str, records: &[ContextRecord]) -> Option<usize> {
+    let headings = text.match_indices(BASELINE).map(|(at, _)| at);
+    let starts: Vec<usize> = headings
+        .filter(|&at| at == 0 || text.get(..at).is_some_and(|front| front.ends_with("\n\n")))
+        .collect();
+    if let [start] = *starts {
+        return Some(start);
+    }
+    let said = format!("{BASELINE}{}\n", first_line(records)?);
+    let mut matching =
+        starts.into_iter().filter(|&at| text.get(at..).is_some_and(|rest| rest.starts_with(&said)));
+    let start = matching.next()?;
+    matching.next().is_none().then_some(start)
 }
 
 fn function(definition: &[u8]) -> Vec<u8> {
@@ -88,6 +107,39 @@ fn function(definition: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn record(kind: &str, state: &str) -> ContextRecord {
+        let state = Bytes::copy_from_slice(state.as_bytes());
+        ContextRecord { kind: kind.to_owned(), key: String::new(), state, text: None }
+    }
+
+    /// A prompt of the user's with the heading of the baseline was cut there at a compaction.
+    #[test]
+    fn the_baseline_is_the_one_that_the_records_tell_of() {
+        let here = record("environment", r#"{"folder":"/w","platform":"linux","shell":"bash"}"#);
+        let git = record("git", r#"{"branch":"main","commit":"111111111111"}"#);
+        let own = "# This session\nWorking directory: /w\nPlatform: linux\nShell: bash\n";
+        let branch = "# This session\nGit branch at the start of the session: main (111111111111)\n";
+        let rules = "# This session\nIs about taxes.";
+        let instructions = format!("\n# Instructions from /w/AGENTS.md\nText\n\n{rules}\n");
+        for (front, baseline, behind, records, is_found) in [
+            ("", own, "", vec![here.clone()], true),
+            ("Prompt\n\n", own, "", vec![here.clone()], true),
+            // Nothing is recorded that says more, and nothing needs to.
+            ("Prompt\n\n", own, "", vec![], true),
+            (&format!("Prompt\n\n{rules}\n\n"), own, "", vec![here.clone()], true),
+            (&format!("{rules}\n\n"), own, "", vec![here.clone()], true),
+            ("Prompt\n\n", own, &*instructions, vec![here.clone()], true),
+            (&format!("Prompt\n\n{rules}\n\n"), branch, &instructions, vec![git], true),
+            // Not clear.
+            (&format!("Prompt\n\n{rules}\n\n"), own, "", vec![], false),
+            (&format!("Prompt\n\n{own}\n\n"), own, "", vec![here], false),
+            ("Prompt", "", "", vec![], false),
+        ] {
+            let text = format!("{front}{baseline}{behind}");
+            assert_eq!(baseline_in(&text, &records), is_found.then_some(front.len()), "{text}");
+        }
+    }
 
     #[test]
     fn a_definition_keeps_its_schema_byte_for_byte() {
