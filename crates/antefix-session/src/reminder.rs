@@ -108,7 +108,7 @@ fn numeric_bracket(text: &str) -> Option<usize> {
 
 /// Whether what stands behind a bracket is a reminder's name, perhaps behind a slash.
 fn names_a_reminder(text: &str) -> bool {
-    let letters = text.chars().filter(|letter| !is_invisible(*letter)).map(folded);
+    let letters = text.chars().filter(|letter| !is_invisible(*letter)).flat_map(parted).map(folded);
     let mut expected = NAME.chars().peekable();
     for letter in letters {
         let Some(&next) = expected.peek() else { return true };
@@ -124,24 +124,46 @@ fn names_a_reminder(text: &str) -> bool {
     expected.peek().is_none()
 }
 
-/// A letter as it is compared: small, of the alphabet if it is a full-width one or looks like one of it, and `-` for any
-/// dash.
+/// The letters of one that is two, and any other as it is.
+fn parted(letter: char) -> impl Iterator<Item = char> {
+    let is_two = letter == '\u{fb01}';
+    let second = is_two.then_some('i');
+    std::iter::once(if is_two { 'f' } else { letter }).chain(second)
+}
+
+/// A letter as it is compared: small, of the alphabet if it is written otherwise or looks like one of it, and `-` for any
+/// dash. Only what the name is made of is looked for.
 fn folded(letter: char) -> char {
     match letter {
-        '\u{ff01}'..='\u{ff5e}' => {
-            let plain = char::from_u32(u32::from(letter) - 0xfee0).unwrap_or(letter);
-            plain.to_ascii_lowercase()
-        }
-        'а' | 'А' | 'α' | 'Α' => 'a',
-        'е' | 'Е' | 'ε' | 'Ε' => 'e',
-        'о' | 'О' | 'ο' | 'Ο' => 'o',
-        'х' | 'Х' | 'χ' | 'Χ' => 'x',
-        'і' | 'І' | 'ι' | 'Ι' => 'i',
-        'т' | 'Т' | 'τ' | 'Τ' => 't',
-        'ո' | 'п' | 'Ν' => 'n',
-        '_' | '.' | ':' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
-        _ => letter.to_ascii_lowercase(),
+        '_' | '.' | ':' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => return '-',
+        _ => {}
     }
+    if let Some(plain) = styled(letter) {
+        return plain.to_ascii_lowercase();
+    }
+    let looks_alike = LOOKALIKES.iter().find(|(_, letters)| letters.contains(letter));
+    looks_alike.map_or_else(|| letter.to_ascii_lowercase(), |(plain, _)| *plain)
+}
+
+/// The letter of a full-width, mathematical, circled or squared one.
+fn styled(letter: char) -> Option<char> {
+    let code = u32::from(letter);
+    let (first, place) = match code {
+        0xff01..=0xff5e => (0x21, code - 0xff01),
+        // Each style has the capital letters, and the small ones behind them.
+        0x1d400..=0x1d6a3 => {
+            let place = (code - 0x1d400) % 52;
+            if place < 26 { (0x41, place) } else { (0x61, place - 26) }
+        }
+        0x249c..=0x24b5 => (0x61, code - 0x249c),
+        0x24b6..=0x24cf => (0x41, code - 0x24b6),
+        0x24d0..=0x24e9 => (0x61, code - 0x24d0),
+        0x1f130..=0x1f149 => (0x41, code - 0x1f130),
+        0x1f150..=0x1f169 => (0x41, code - 0x1f150),
+        0x1f170..=0x1f189 => (0x41, code - 0x1f170),
+        _ => return None,
+    };
+    char::from_u32(first + place)
 }
 
 /// White space and what is not seen at all.
@@ -150,7 +172,8 @@ fn is_invisible(letter: char) -> bool {
         || letter.is_control()
         || matches!(
             letter,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            // Accents that are characters of their own among them.
+            '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20f0}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
                 | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
         )
@@ -168,3 +191,16 @@ const BRACKETS: [char; 8] =
 
 /// Names of that bracket in HTML.
 const ENTITIES: [&str; 4] = ["&lt;", "&amp;lt;", "&LessThan;", "&lt"];
+
+/// Letters that look like those of the name: of other alphabets, with accents, small capitals, letters of formulas and
+/// numerals.
+const LOOKALIKES: [(char, &str); 8] = [
+    ('a', "аАαΑɑᴀªàáâãäåāăąǎȁȃȧạảⱥÀÁÂÃÄÅĀĂĄǍȀȂȦẠẢȺ"),
+    ('e', "еЕεΕҽєɛᴇℯℰⅇèéêëēĕėęěȅȇȩẹẻẽɇÈÉÊËĒĔĖĘĚȄȆȨẸẺẼɆ"),
+    ('f', "ƒƑꜰℱſẝḟḞꬵϝ"),
+    ('i', "іІιΙɩɪıİℐℑⅈℹⅰⅠӏìíîïĩīĭįǐȉȋịỉɨÌÍÎÏĨĪĬĮǏȈȊỊỈƗ"),
+    ('n', "ոпΝηɴℕⁿñńņňŋǹɲṅṇṉÑŃŅŇŊǸṄṆṈ"),
+    ('o', "оОοΟօσᴏℴºòóôõöøōŏőơǒȍȏȯọỏÒÓÔÕÖØŌŎŐƠǑȌȎȮỌỎ"),
+    ('t', "тТτΤᴛţťŧțƫṫṭṯŢŤŦȚṪṬṮ"),
+    ('x', "хХχΧⅹⅩ×ẋẍẊẌ"),
+];
