@@ -3,6 +3,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use antefix_http::server::{ServerOptions, SimServer};
 use antefix_sim::{ChatConfig, Config, Script, Simulator};
@@ -190,9 +191,9 @@ impl Case {
     /// Waits until the server has seen so many requests.
     pub fn wait_for_requests(&self, count: usize) {
         let simulator = self.server.as_ref().expect("the server runs").simulator();
-        while simulator.lock().expect("no test panicked with it").log().len() < count {
-            std::thread::yield_now();
-        }
+        wait_until("the server has seen the requests", || {
+            simulator.lock().expect("no test panicked with it").log().len() >= count
+        });
     }
 
     /// Moves the server's clock on, if it is a virtual one.
@@ -311,4 +312,13 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// Waits until something is so, and fails where it is not within a minute.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+        std::thread::yield_now();
+    }
 }

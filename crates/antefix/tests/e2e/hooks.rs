@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::time::{Duration, Instant};
 
 use antefix_http::server::ServerOptions;
 
-use crate::case::Case;
+use crate::case::{Case, wait_until};
 
 /// One step that makes a file, and the end.
 const SCRIPT: &str = "rule\n on said Make\n on rounds 0\n tool bash {\"command\":\"touch made\"}\n\
@@ -301,11 +300,8 @@ fn a_hook_gets_no_secrets_and_leaves_nothing_behind() {
 fn is_gone(case: &Case) {
     let id = written(case, "id").trim().to_owned();
     let status = format!("/proc/{id}/status");
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while fs::read_to_string(&status).is_ok_and(|text| !text.contains("State:\tZ")) {
-        assert!(Instant::now() < deadline, "process {id} has outlived its hook");
-        std::thread::yield_now();
-    }
+    let is_gone = || !fs::read_to_string(&status).is_ok_and(|text| !text.contains("State:\tZ"));
+    wait_until(&format!("process {id} is no more"), is_gone);
 }
 
 #[test]
@@ -313,9 +309,7 @@ fn a_kill_in_a_hook_loses_nothing_and_leaves_nothing() {
     for event in ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"] {
         for case in cases(&format!("[[hooks.{event}]]\ncommand = \"echo $$ > $R/id; exec sleep 1000\"\n")) {
             let mut child = case.run("Make it").spawn();
-            while written(&case, "id").trim().is_empty() {
-                std::thread::yield_now();
-            }
+            wait_until("the hook runs", || !written(&case, "id").trim().is_empty());
             child.kill().expect("it runs");
             assert_eq!(child.wait().expect("it ends").signal(), Some(9));
             is_gone(&case);

@@ -1,9 +1,8 @@
 //! What one command leaves to the next, and that nothing of a command outlives the agent.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
-use crate::case::Case;
+use crate::case::{Case, wait_until};
 
 /// A string of the script, with what JSON does not take as it is.
 pub fn quoted(text: &str) -> String {
@@ -87,14 +86,6 @@ fn all_escapes(then: &str) -> String {
     let start = ESCAPES.iter().map(|(name, line)| line.replace("ID", &format!("./id {name}")) + "\n");
     let wait = ESCAPES.iter().map(|(name, _)| format!("while [ ! -s {name} ]; do :; done\n"));
     format!("{}{}{then}", start.collect::<String>(), wait.collect::<String>())
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
-        std::thread::yield_now();
-    }
 }
 
 fn is_running(id: &str) -> bool {

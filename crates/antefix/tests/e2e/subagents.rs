@@ -9,7 +9,7 @@ use antefix_http::server::ServerOptions;
 use antefix_wire::json::Body;
 
 use crate::bodies::Sent;
-use crate::case::Case;
+use crate::case::{Case, wait_until};
 
 /// A parent that hands out one task, whose subagent looks once and reports.
 const ONE: &str = "rule\n on said Delegate\n on rounds 0\n \
@@ -238,9 +238,7 @@ fn an_interrupt_and_a_kill_leave_sessions_that_go_on() {
     for (signal, code) in [("-INT", Some(130)), ("-KILL", None)] {
         for case in cases(script) {
             let child = case.run("Delegate it").spawn();
-            while !case.project().join("begun").exists() {
-                std::thread::yield_now();
-            }
+            wait_until("the subagent's command runs", || case.project().join("begun").exists());
             let killed = Command::new("kill").args([signal, &child.id().to_string()]).status();
             assert!(killed.expect("kill runs").success());
             let output = child.wait_with_output().expect("it ends");
