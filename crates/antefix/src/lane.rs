@@ -6,10 +6,11 @@ use antefix_session::conversation::Conversation;
 use antefix_session::dialect::Dialect;
 use antefix_session::placement::Placement;
 use antefix_session::record::{ContextRecord, LaneRecord};
-use antefix_wire::json::{Body, write_string};
+use antefix_wire::json::Body;
 use bytes::Bytes;
 
 use crate::cli::RunArgs;
+use crate::stream_json::quoted;
 
 /// The lane as it was asked to be, if that is not what it is: its model, how hard it tries, how it thinks. All else stays
 /// as it was frozen, tools and system prompt included, so that what the provider lets be read is read.
@@ -70,10 +71,4 @@ fn with_members(object: &Body, members: &[(&str, String)]) -> Vec<u8> {
     let new = new.map(|(name, value)| format!("{}:{value}", quoted(name)));
     let all: Vec<String> = own.chain(new).collect();
     format!("{{{}}}", all.join(",")).into_bytes()
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = Vec::new();
-    write_string(&mut out, text);
-    String::from_utf8_lossy(&out).into_owned()
 }

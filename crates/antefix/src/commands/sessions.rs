@@ -8,7 +8,6 @@ use antefix_runtime::transcript::{read, replay};
 use antefix_session::conversation::{Conversation, Message};
 use antefix_session::record::{Header, Millis, PermissionRecord, Purpose, Spawned};
 use antefix_session::spend::{Spend, spend};
-use antefix_wire::json::write_string;
 
 use crate::cli::{SessionsAction, SessionsArgs};
 use crate::environment::Environment;
@@ -16,7 +15,7 @@ use crate::failure::Failure;
 use crate::folders;
 use crate::out::{say, tell};
 use crate::screen::{describe, one_line};
-use crate::stream_json::{Object, SCHEMA_VERSION, array, money, relation_word, write_counts};
+use crate::stream_json::{Object, SCHEMA_VERSION, array, money, quoted, relation_word, write_counts};
 use crate::text::{efficiency, grouped};
 
 /// `antefix sessions`
@@ -232,12 +231,7 @@ fn decision_json(decided: &PermissionRecord) -> String {
     let mut object = Object::new();
     object.text("call", &decided.call).text("tool", &decided.tool).boolean("allowed", decided.allowed);
     object.text("rule", &decided.rule).text("source", &decided.source);
-    let remembered = decided.remembered.iter().map(|rule| {
-        let mut text = Vec::new();
-        write_string(&mut text, rule);
-        String::from_utf8_lossy(&text).into_owned()
-    });
-    object.raw("remembered", &array(remembered));
+    object.raw("remembered", &array(decided.remembered.iter().map(|rule| quoted(rule))));
     if let Some(input) = &decided.effective_input {
         object.raw("effective_input", &String::from_utf8_lossy(input));
     }

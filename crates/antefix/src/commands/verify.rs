@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
 use crate::out::{say, tell};
-use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::stream_json::{Object, SCHEMA_VERSION, array, quoted};
 use crate::text::{grouped, short};
 
 /// `antefix verify`
@@ -115,11 +115,6 @@ pub fn render_json(id: &str, report: &Report, notes: &[String]) -> String {
         one.close()
     });
     object.raw("findings", &array(findings));
-    let quoted = |note: &String| {
-        let mut out = Vec::new();
-        antefix_wire::json::write_string(&mut out, note);
-        String::from_utf8_lossy(&out).into_owned()
-    };
-    object.raw("notes", &array(notes.iter().map(quoted)));
+    object.raw("notes", &array(notes.iter().map(|note| quoted(note))));
     object.close()
 }

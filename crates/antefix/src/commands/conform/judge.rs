@@ -1,12 +1,12 @@
 use std::ops::Range;
 
 use antefix_models::{Modifiers, Money, Tokens, price};
-use antefix_wire::json::write_string;
 
 use super::captured::Captured;
 use super::column::Column;
 use super::row::{AGAIN, Declared, Row, Told};
 use super::scene::Played;
+use crate::stream_json::quoted;
 use crate::text::today;
 
 /// What came of a scene.
@@ -160,11 +160,9 @@ impl Judge<'_> {
     /// A message that says what the user says, and nothing else.
     fn only_says(&mut self, at: usize, prompt: &str) {
         let (Some(request), Some(before)) = (self.requests.get(at), self.before(at)) else { return };
-        let mut quoted = Vec::new();
-        write_string(&mut quoted, prompt);
-        let quoted = String::from_utf8_lossy(&quoted).into_owned();
+        let expected = quoted(prompt);
         let said = request.said_from(before.positions.len());
-        let is_all = matches!(said.as_slice(), [only] if only.contains(&quoted));
+        let is_all = matches!(said.as_slice(), [only] if only.contains(&expected));
         if !is_all {
             let text =
                 format!("request {} says more than the user does: {}", request.number, shortened(&said));

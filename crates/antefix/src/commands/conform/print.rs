@@ -7,7 +7,7 @@ use super::judge::Share;
 use super::row::{Declared, Row, Told};
 use super::scene::Played;
 use crate::failure::Failure;
-use crate::stream_json::{Object, SCHEMA_VERSION, array, money};
+use crate::stream_json::{Object, SCHEMA_VERSION, array, money, quoted};
 use crate::table::Table;
 
 /// The names of rows and what changes in each.
@@ -73,12 +73,8 @@ pub fn record(
         .text("prompt", row.prompt)
         .text("again_prompt", super::row::AGAIN);
     let words: &[&str] = if let Told::Words(words) = row.told { words } else { &[] };
-    let quoted = words.iter().map(|word| {
-        let mut out = Vec::new();
-        antefix_wire::json::write_string(&mut out, word);
-        String::from_utf8_lossy(&out).into_owned()
-    });
-    object.raw("told", &array(quoted)).boolean("says_nothing", row.told == Told::Nothing);
+    let told = array(words.iter().map(|word| quoted(word)));
+    object.raw("told", &told).boolean("says_nothing", row.told == Told::Nothing);
     Ok(std::fs::write(folder.join("cell.json"), object.close() + "\n")?)
 }
 

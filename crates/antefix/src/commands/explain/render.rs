@@ -1,11 +1,10 @@
 //! How a report is written: JSON for programs, sentences for people.
 
 use antefix_prefix::verdict::{Evidence, Finding, Kind, Party, Severity, Value};
-use antefix_wire::json::write_string;
 
 use super::report::{Found, Report};
 use crate::out::say;
-use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::stream_json::{Object, SCHEMA_VERSION, array, quoted};
 use crate::text::grouped;
 
 /// The report as JSON.
@@ -85,12 +84,6 @@ fn value(known: &Value) -> String {
             object.close()
         }
     }
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = Vec::new();
-    write_string(&mut out, text);
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn or_null<T: ToString>(value: Option<T>) -> String {

@@ -2,12 +2,12 @@ use std::process::ExitCode;
 
 use antefix_mcp::{Hub, PromptInfo, ResourceInfo, ServerView, State, Wait};
 
-use super::list::{about, quoted};
+use super::list::about;
 use super::{Surroundings, definition_bytes, definition_tokens, tokens};
 use crate::failure::Failure;
 use crate::out::say;
 use crate::screen::harmless;
-use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::stream_json::{Object, SCHEMA_VERSION, array, quoted};
 
 /// `antefix mcp get NAME`
 pub(super) async fn get(around: Surroundings, name: &str, json: bool) -> Result<ExitCode, Failure> {

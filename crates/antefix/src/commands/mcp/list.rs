@@ -6,7 +6,7 @@ use super::{Surroundings, definition_tokens};
 use crate::failure::Failure;
 use crate::out::say;
 use crate::screen::harmless;
-use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::stream_json::{Object, SCHEMA_VERSION, array, quoted};
 use crate::table::Table;
 
 /// `antefix mcp list`
@@ -45,13 +45,6 @@ pub(super) fn about(server: &ServerView) -> Object {
     object.number("definition_tokens_estimated", definition_tokens(server));
     object.raw("notes", &array(server.notes.iter().map(|note| quoted(note))));
     object
-}
-
-/// A text as JSON.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = Vec::new();
-    antefix_wire::json::write_string(&mut out, text);
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn print(servers: &[ServerView]) {
