@@ -35,13 +35,15 @@ pub use memory::Memory;
 pub use permissions::Permissions;
 pub use watcher::{Baseline, NoKind, Reminders, Watcher};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use antefix_session::record::{ContextRecord, Millis};
 use antefix_session::spend::Spend;
-use antefix_tools::FileTable;
+use antefix_tools::permission::{Policy, Verdict};
+use antefix_tools::{Access, FileTable};
+use antefix_wire::json::{Body, write_string};
 use bytes::Bytes;
 use jiff::tz::TimeZone;
 
@@ -154,14 +156,27 @@ pub struct Surroundings {
     pub zone: TimeZone,
     /// The folder that tools work in.
     pub folder: PathBuf,
-    /// Whether the user trusts that folder.
-    pub is_trusted: bool,
+    /// The rules that refuse files, as they were when the process began; none if there are none.
+    pub policy: Option<Arc<Policy>>,
     /// The files the model has seen.
     pub files: Arc<FileTable>,
     /// What the session has used.
     pub spent: Spend,
     /// Calls have just returned; in front of a prompt and for the head they have not.
     pub is_behind_calls: bool,
+}
+
+impl Surroundings {
+    /// Whether a rule refuses that a file is read: then no source may tell what is in it either.
+    pub fn is_denied(&self, path: &Path) -> bool {
+        let Some(policy) = &self.policy else { return false };
+        let mut input = b"{\"path\":".to_vec();
+        write_string(&mut input, &path.to_string_lossy());
+        input.push(b'}');
+        let Ok(input) = Body::parse(input) else { return true };
+        let decided = policy.decide("read", &Access::Reads(path.to_owned()), &input);
+        matches!(decided.verdict, Verdict::Deny { .. })
+    }
 }
 
 /// The kinds, in the order in which they are told.

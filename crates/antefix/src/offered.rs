@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use antefix_models::Tokens;
 use antefix_runtime::catalogue::{
-    Catalogue, Deferral, DeniedSource, InstructionSource, ListingSpec, Selection, Servers, ToolCall,
-    ToolSearch, ToolSource,
+    Catalogue, Deferral, DeniedSource, InstructionSource, ListingSpec, Offer, Selection, ServerState,
+    Servers, ToolCall, ToolSearch, ToolSource,
 };
 use antefix_runtime::context::Watcher;
 use antefix_runtime::driver::Policies;
@@ -15,7 +15,7 @@ use antefix_tools::{Arrivals, CONTRACT, Registry, Tool};
 
 use crate::cli::RunArgs;
 use crate::failure::Failure;
-use crate::settings::tools;
+use crate::settings::{SERVERS_TOOL, tools};
 
 /// The tools, and where those of servers come from.
 pub struct Offered {
@@ -57,13 +57,16 @@ impl Offered {
         servers: Arc<dyn Servers>,
     ) -> Result<Self, Failure> {
         let contract = lane.map_or(CONTRACT, |lane| lane.contract);
+        let not_there = not_there(servers.as_ref());
         let catalogue = Arc::new(Catalogue::new(servers));
         let mut registry = own(contract, terms.private_hosts, &terms.delegates, &catalogue)?;
-        let allow = args.allow.as_deref().map(tools).filter(|tools| !tools.is_empty());
+        // Tools of servers alone are rules, and take nothing away.
+        let names_own = |tools: &Vec<String>| tools.iter().any(|tool| !tool.starts_with(SERVERS_TOOL));
+        let allow = args.allow.as_deref().map(tools).filter(names_own);
         let deny = tools(&args.deny);
         let all = own(CONTRACT, Vec::new(), &terms.delegates, &catalogue)?;
         are_known(allow.iter().flatten().chain(&deny), &all)?;
-        let notices = match lane {
+        let mut notices = match lane {
             Some(lane) => {
                 catalogue.take_up(&mut registry, lane);
                 Vec::new()
@@ -83,6 +86,7 @@ impl Offered {
         if contract >= ARRIVES {
             registry = registry.with_arrivals(arrivals);
         }
+        notices.extend(not_there);
         Ok(Self { registry, catalogue, notices })
     }
 
@@ -93,9 +97,21 @@ impl Offered {
             watcher.add(InstructionSource::new(Arc::clone(&self.catalogue)));
             watcher.add(ToolSource::new(Arc::clone(&self.catalogue), is_new));
         }
-        let own = self.registry.names().filter(|name| !name.starts_with("mcp__")).map(str::to_owned);
+        let own = self.registry.names().filter(|name| !name.starts_with(SERVERS_TOOL)).map(str::to_owned);
         watcher.add(DeniedSource::new(policies, own.collect(), Arc::clone(&self.catalogue)));
     }
+}
+
+/// The servers that have not come up as the run begins, for the user.
+fn not_there(servers: &dyn Servers) -> Vec<String> {
+    let told = servers.offers().into_iter().map(|Offer { server, state, .. }| match state {
+        ServerState::Ready => None,
+        ServerState::Starting => Some(format!(
+            "the MCP server `{server}` is not ready yet; its tools are offered as soon as it is"
+        )),
+        ServerState::Failed(why) => Some(format!("the MCP server `{server}` is not there: {why}")),
+    });
+    told.flatten().collect()
 }
 
 /// Our own tools of a contract, in its order.
@@ -130,7 +146,7 @@ fn own(
 /// not looked at.
 fn are_known<'a>(mut names: impl Iterator<Item = &'a String>, registry: &Registry) -> Result<(), Failure> {
     let known: Vec<&str> = registry.names().collect();
-    match names.find(|name| !known.contains(&name.as_str()) && !name.starts_with("mcp__")) {
+    match names.find(|name| !known.contains(&name.as_str()) && !name.starts_with(SERVERS_TOOL)) {
         Some(name) => Err(Failure::usage(format!("there is no tool `{name}`"))
             .hint(format!("the tools are {}, and `mcp__SERVER__TOOL`", known.join(", ")))),
         None => Ok(()),

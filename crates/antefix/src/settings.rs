@@ -93,9 +93,11 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Those of `run`: tools alone in `--deny` are refused as well as not offered, those in `--allow` only offered.
+    /// Those of `run`: tools alone in `--deny` are refused as well as not offered, those in `--allow` only offered, but
+    /// for tools of servers, which then run without a question.
     pub fn of(args: &RunArgs) -> Self {
-        let rules = |list: &[String]| split(list).into_iter().filter(|text| text.contains('(')).collect();
+        let is_rule = |text: &String| text.contains('(') || text.starts_with(SERVERS_TOOL);
+        let rules = |list: &[String]| split(list).into_iter().filter(is_rule).collect();
         Self {
             mode: args.permission_mode.map(Into::into),
             allow: rules(args.allow.as_deref().unwrap_or_default()),
@@ -370,6 +372,9 @@ fn split(list: &[String]) -> Vec<String> {
     }
     out.iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
 }
+
+/// How names of servers' tools begin.
+pub const SERVERS_TOOL: &str = "mcp__";
 
 const PROJECT: &str = ".antefix/settings.toml";
 const LOCAL: &str = ".antefix/settings.local.toml";

@@ -23,7 +23,7 @@ pub fn surroundings(context: &Context, holding: &Settings) -> Surroundings {
         now: clock::now(),
         zone: environment::zone(),
         folder: context.cwd.clone(),
-        is_trusted: holding.trust.is_given(),
+        policy: Some(Arc::new(holding.policy())),
         files: Arc::clone(&context.files),
         spent: Spend::default(),
         is_behind_calls: false,

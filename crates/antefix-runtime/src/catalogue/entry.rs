@@ -1,5 +1,6 @@
 use antefix_mcp::wire_name;
 use antefix_tools::Definition;
+use antefix_wire::json::{Body, Kind, Node};
 
 use super::offer::{Offer, ServerState};
 
@@ -38,7 +39,11 @@ pub(super) fn entries(offers: &[Offer]) -> (Vec<Entry>, Vec<String>) {
             ));
             continue;
         }
-        let schema = String::from_utf8_lossy(&tool.input_schema);
+        if let Some(why) = refused(&tool.input_schema) {
+            left_out(why);
+            continue;
+        }
+        let schema = with_type(&String::from_utf8_lossy(&tool.input_schema));
         match Definition::new(&name, &described(&tool.description), &schema) {
             Ok(definition) => {
                 entries.push(Entry { definition, server: server.clone(), tool: tool.name.clone() });
@@ -47,6 +52,61 @@ pub(super) fn entries(offers: &[Offer]) -> (Vec<Entry>, Vec<String>) {
         }
     }
     (entries, notices)
+}
+
+/// Why the Messages API would refuse a request with a tool of this input schema, and with it every request of the
+/// session.
+///
+/// Source: what it answers (November 2026): an object that says `"type": "object"`, without `oneOf`, `allOf` or `anyOf`
+/// at the top, and names of properties of at most 64 letters, digits, `_`, `.` and `-`.
+fn refused(schema: &[u8]) -> Option<String> {
+    let body = match Body::parse(schema.to_vec()) {
+        Ok(body) => body,
+        Err(error) => return Some(format!("its input schema is no JSON: {error}")),
+    };
+    let root = body.root();
+    if root.kind() != Kind::Object || root.get("type").is_some_and(|kind| !kind.is_str("object")) {
+        return Some("its input schema does not say `\"type\": \"object\"`".to_owned());
+    }
+    if let Some(name) = ["oneOf", "allOf", "anyOf"].into_iter().find(|name| root.get(name).is_some()) {
+        return Some(format!("its input schema has `{name}` at the top"));
+    }
+    let properties = root.get("properties");
+    if properties.is_some_and(|properties| properties.kind() != Kind::Object) {
+        return Some("the `properties` of its input schema are no object".to_owned());
+    }
+    let is_fit = |name: &str| {
+        let is_taken = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
+        (1..=64).contains(&name.len()) && name.chars().all(is_taken)
+    };
+    let names = properties.into_iter().flat_map(Node::members);
+    let mut names = names.map(|(name, _)| name.str().unwrap_or_default().into_owned());
+    if let Some(name) = names.find(|name| !is_fit(name)) {
+        return Some(format!("its input schema has a property `{name}`"));
+    }
+    has_lone_surrogate(root).then(|| "its input schema holds half of a character".to_owned())
+}
+
+/// A schema that says what it is of, which a request must hold and servers leave out.
+fn with_type(schema: &str) -> String {
+    let has_type = Body::parse(schema).is_ok_and(|body| body.root().get("type").is_some());
+    match schema.trim().strip_prefix('{').map(str::trim_start).filter(|_| !has_type) {
+        Some("}") => r#"{"type":"object"}"#.to_owned(),
+        Some(rest) => format!(r#"{{"type":"object",{rest}"#),
+        None => schema.to_owned(),
+    }
+}
+
+/// Whether a text in a value escapes one half of a pair alone, which nothing can decode.
+fn has_lone_surrogate(node: Node<'_>) -> bool {
+    match node.kind() {
+        Kind::String => node.raw().contains("\\u") && node.str().is_none_or(|text| text.contains('\u{fffd}')),
+        Kind::Array => node.items().any(has_lone_surrogate),
+        Kind::Object => {
+            node.members().any(|(name, value)| has_lone_surrogate(name) || has_lone_surrogate(value))
+        }
+        _ => false,
+    }
 }
 
 /// A description that fits.
@@ -64,3 +124,33 @@ const LONGEST_DESCRIPTION: usize = 4_000;
 
 /// Bytes of an input schema.
 const LARGEST_SCHEMA: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_that_would_be_refused_are_left_out_and_the_type_is_put_in() {
+        for (schema, expect) in [
+            ("{}", Ok(r#"{"type":"object"}"#)),
+            (r#"{ "properties":{"a":{}}}"#, Ok(r#"{"type":"object","properties":{"a":{}}}"#)),
+            (r#"{"type":"object","properties":{"a.b-c_1":{"oneOf":[]}}}"#, Ok("")),
+            (r#"{"type":"object","description":"\ud83d\ude00"}"#, Ok("")),
+            (r#"{"type":"banana"}"#, Err("does not say `\"type\": \"object\"`")),
+            ("[]", Err("does not say `\"type\": \"object\"`")),
+            (r#"{"type":"object","oneOf":[]}"#, Err("has `oneOf` at the top")),
+            (r#"{"properties":{"a b":{}}}"#, Err("has a property `a b`")),
+            (r#"{"properties":5}"#, Err("are no object")),
+            (r#"{"description":"\ud800"}"#, Err("half of a character")),
+            ("{", Err("is no JSON")),
+        ] {
+            match (refused(schema.as_bytes()), expect) {
+                (None, Ok(text)) => {
+                    assert_eq!(with_type(schema), if text.is_empty() { schema } else { text })
+                }
+                (Some(why), Err(words)) => assert!(why.contains(words), "{schema}: {why}"),
+                (found, _) => panic!("{schema}: {found:?}"),
+            }
+        }
+    }
+}

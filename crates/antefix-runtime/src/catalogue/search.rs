@@ -89,7 +89,11 @@ fn words(text: &str) -> Vec<String> {
 
 /// Whether two words are one, its plural, or one begins with the other.
 fn is_alike(word: &str, term: &str) -> bool {
-    let stem = |word: &str| word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned();
+    let stem = |word: &str| match (word.strip_suffix("ies"), word.strip_suffix('s')) {
+        (Some(stem), _) if stem.len() > 2 => format!("{stem}y"),
+        (_, Some(stem)) if stem.len() > 2 => stem.to_owned(),
+        _ => word.to_owned(),
+    };
     let (word, term) = (stem(word), stem(term));
     word == term || term.len() > 3 && word.starts_with(&term) || word.len() > 3 && term.starts_with(&word)
 }
@@ -127,6 +131,7 @@ mod tests {
         check("create an issue", &["mcp__github__create_issue", "mcp__github__list_issues"]);
         check("issues with a label", &["mcp__github__list_issues", "mcp__github__create_issue"]);
         check("send message", &["mcp__mail__sendMessage", "mcp__git__commit"]);
+        check("repositories", &["mcp__git__commit", "mcp__github__create_issue", "mcp__github__list_issues"]);
         check("recipient", &["mcp__mail__sendMessage"]);
         check("forecasting", &["mcp__weather__forecast"]);
         check("mcp__weather__forecast, mcp__git__commit", &["mcp__weather__forecast", "mcp__git__commit"]);

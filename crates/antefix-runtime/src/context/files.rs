@@ -28,6 +28,9 @@ impl Source for Files {
         self.present.clear();
         let mut sightings = Vec::new();
         for Present { path, learned, now } in around.files.present(COMPARISON) {
+            if around.is_denied(&path) {
+                continue;
+            }
             let key = path.to_string_lossy().into_owned();
             sightings.push(Sighting::new(key.clone(), state(&now, learned)));
             self.present.insert(key, now);
@@ -150,7 +153,7 @@ mod tests {
                 now: Millis(1),
                 zone: TimeZone::UTC,
                 folder: self.folder.path().canonicalize().unwrap(),
-                is_trusted: false,
+                policy: None,
                 files: Arc::clone(&self.files),
                 spent: Spend::default(),
                 is_behind_calls: false,

@@ -42,7 +42,17 @@ impl Source for Instructions {
     fn observe(&mut self, around: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
         let touched: Vec<PathBuf> = around.files.facts().into_iter().map(|fact| fact.path).collect();
         let chain = Chain::of(&around.folder, &touched);
-        let mut look = Look { home: self.home.as_deref(), touched: &touched, ..Look::default() };
+        let denies = |path: &Path| around.is_denied(path);
+        let mut look = Look {
+            home: self.home.as_deref(),
+            touched: &touched,
+            denies: &denies,
+            found: Vec::new(),
+            seen: BTreeSet::new(),
+            unclear: BTreeSet::new(),
+            notes: Vec::new(),
+            bytes: 0,
+        };
         if let Some(user) = &self.user {
             look.first_of(&Place { folder: user, root: None });
         }
@@ -96,9 +106,10 @@ impl Source for Instructions {
 }
 
 /// One look at the files.
-#[derive(Default)]
 struct Look<'a> {
     home: Option<&'a Path>,
+    /// Whether a rule of the user's refuses that a file is read.
+    denies: &'a dyn Fn(&Path) -> bool,
     /// The files the model has seen.
     touched: &'a [PathBuf],
     found: Vec<Sighting>,
@@ -166,6 +177,14 @@ impl Look<'_> {
                 self.is_cut_short = true;
                 true
             }
+            Reading::Text { real, .. } if (self.denies)(&real) || (self.denies)(path) => {
+                self.notes.push(format!("{key} was left out: a rule refuses that it is read"));
+                false
+            }
+            Reading::Text { real, .. } if is_git_s(&real) => {
+                self.notes.push(format!("{key} was left out: it is git's own, and may hold a password"));
+                false
+            }
             Reading::Text { real, text, note } => {
                 match part(&text) {
                     Ok(Some(text)) if self.seen.insert(real) => {
@@ -208,6 +227,11 @@ impl Look<'_> {
             }
         }
     }
+}
+
+/// Whether a file is in a folder `.git`.
+fn is_git_s(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == ".git")
 }
 
 /// Whether a file is one of instructions by its name.

@@ -1,6 +1,7 @@
 //! A text file that the model is told of.
 
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -41,16 +42,28 @@ pub(super) fn read(path: &Path, root: Option<&Path>) -> Reading {
     if root.is_some_and(|root| !real.starts_with(root)) {
         return Reading::LeftOut("it leads out of the repository".to_owned());
     }
-    match bytes(&real) {
-        Ok(bytes) => text(real, &bytes),
+    let mut file = match std::fs::File::open(&real) {
+        Ok(file) => file,
+        Err(error) => return failed(&error),
+    };
+    // Somebody may have put a link in the way since: what was opened must be what stands within the root now.
+    if let Some(root) = root
+        && !is_within(&file, path, root)
+    {
+        return Reading::Unclear("it was changed while it was looked at".to_owned());
+    }
+    let mut bytes = Vec::new();
+    match file.by_ref().take(LIMIT as u64 + 1).read_to_end(&mut bytes) {
+        Ok(_) => text(real, &bytes),
         Err(error) => failed(&error),
     }
 }
 
-fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LIMIT as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// Whether an open file is the one that a path leads to, links resolved, within a root.
+fn is_within(file: &std::fs::File, path: &Path, root: &Path) -> bool {
+    let Ok(real) = path.canonicalize() else { return false };
+    let (Ok(opened), Ok(there)) = (file.metadata(), std::fs::symlink_metadata(&real)) else { return false };
+    real.starts_with(root) && (opened.dev(), opened.ino()) == (there.dev(), there.ino())
 }
 
 fn text(real: PathBuf, bytes: &[u8]) -> Reading {

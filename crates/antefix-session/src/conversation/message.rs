@@ -228,7 +228,9 @@ impl Message {
 
 /// What the planner needs to know of a position; tokens are estimated at 3.5 bytes each.
 pub(super) fn segment_of(position: &Position) -> Segment {
-    Segment::of(position, Tokens(position.range.len() as u64 * 2 / 7))
+    let by_length = position.range.len() as u64 * 2 / 7;
+    // Pictures are counted by their size on a screen and not by their bytes.
+    Segment::of(position, Tokens(if position.image { by_length.min(MOST_OF_AN_IMAGE) } else { by_length }))
 }
 
 #[cfg(test)]
@@ -265,3 +267,8 @@ mod tests {
         }
     }
 }
+
+/// Tokens of a block with an image in it at most, where it must be estimated. Source: an image of the largest size that
+/// is not scaled down has about 4,800 tokens on the newest models, 1,600 on others
+/// (platform.claude.com/docs/en/build-with-claude/vision, September 2026).
+const MOST_OF_AN_IMAGE: u64 = 5_000;

@@ -300,3 +300,18 @@ fn trust_that_ends_while_a_turn_runs_takes_the_allow_rules_with_it() {
     };
     assert_eq!(["a", "b", "c"].map(decide), ["mode ask", "bash(b)", "mode ask"]);
 }
+
+#[test]
+fn a_tool_of_a_server_in_allow_is_a_rule_and_one_of_ours_is_a_choice() {
+    use clap::Parser;
+    for (list, rules, named) in [
+        ("read,grep", vec![], vec!["read", "grep"]),
+        ("mcp__git__log", vec!["mcp__git__log"], vec!["mcp__git__log"]),
+        ("read,mcp__git,bash(ls:*)", vec!["mcp__git", "bash(ls:*)"], vec!["read", "mcp__git"]),
+    ] {
+        let cli = crate::cli::Cli::try_parse_from(["antefix", "run", "x", "--allow", list]).unwrap();
+        let crate::cli::Command::Run(args) = cli.command else { panic!("another command") };
+        assert_eq!(Flags::of(&args).allow, rules, "{list}");
+        assert_eq!(tools(args.allow.as_deref().unwrap()), named, "{list}");
+    }
+}

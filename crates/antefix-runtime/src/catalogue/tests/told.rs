@@ -39,7 +39,7 @@ fn around() -> Surroundings {
         now: Millis(0),
         zone: jiff::tz::TimeZone::UTC,
         folder: "/".into(),
-        is_trusted: true,
+        policy: None,
         files: Arc::default(),
         spent: Spend::default(),
         is_behind_calls: false,

@@ -16,7 +16,8 @@ use crate::context::{Moment, Sighting, Source, Surroundings, Unavailable, object
 /// What `git status` lists. The model is told of files it has not seen; those it has, and instructions, are told of
 /// by their contents.
 ///
-/// In a folder that is not trusted `git` is only run where the repository's configuration can name no program.
+/// `git` is only run where the repository's configuration can name no program: what it names would run outside of the
+/// sandbox, and the model's own commands can write that configuration.
 #[derive(Debug, Default)]
 pub struct GitStatus {
     environment: Vec<(OsString, OsString)>,
@@ -68,7 +69,7 @@ impl Source for GitStatus {
     fn observe(&mut self, around: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
         self.is_silent = true;
         let Some(repository) = Repository::around(&around.folder)? else { return Ok(Vec::new()) };
-        if !(around.is_trusted || has_plain_configuration(&repository)) {
+        if !has_plain_configuration(&repository) {
             return Ok(Vec::new());
         }
         let entries = entries(&self.list(&repository)?);
@@ -246,14 +247,14 @@ mod tests {
         assert!(command.current_dir(folder).output().unwrap().status.success(), "{arguments:?}");
     }
 
-    fn look(folder: &Path, is_trusted: bool, seen: &[&str]) -> Option<Sighting> {
+    fn look(folder: &Path, seen: &[&str]) -> Option<Sighting> {
         let files = FileTable::default();
         for path in seen {
             let (path, digest) = (folder.canonicalize().unwrap().join(path), String::new());
             files.apply(&FileFact { path, digest, size: 1, mtime_ns: 1, scope: Scope::Range, lines: None });
         }
         let around = around(&folder.to_string_lossy(), at("2026-11-30T12:00:00Z"));
-        let around = Surroundings { is_trusted, files: Arc::new(files), ..around };
+        let around = Surroundings { files: Arc::new(files), ..around };
         let path = std::env::vars_os().filter(|(name, _)| name == "PATH").collect();
         GitStatus::new(path).observe(&around).unwrap().pop()
     }
@@ -274,7 +275,7 @@ mod tests {
         let folder = repository();
         let root = folder.path();
         let source = GitStatus::default();
-        let clean = look(root, false, &[]).unwrap();
+        let clean = look(root, &[]).unwrap();
         let told = |known: &[u8], now: &Sighting| source.drift(known, now).unwrap();
         assert_eq!(told(b"null", &clean), "");
         std::fs::write(root.join("a.txt"), "two\n").unwrap();
@@ -283,29 +284,29 @@ mod tests {
         std::fs::remove_file(root.join("c d.txt")).unwrap();
         std::fs::create_dir(root.join("folder")).unwrap();
         std::fs::write(root.join("folder/x"), "").unwrap();
-        let dirty = look(root, false, &[]).unwrap();
+        let dirty = look(root, &[]).unwrap();
         let text = "`git status` lists 4 files or folders that you have not seen and that were not listed before:\n\
             M a.txt\nD c d.txt\n? folder/\n? new\u{fffd}file";
         assert_eq!((told(&clean.state, &dirty), told(b"null", &dirty)), (text.to_owned(), text.to_owned()));
         // The model has seen a file meanwhile, and one is added.
         std::fs::write(root.join("b.txt"), "two\n").unwrap();
-        let more = look(root, false, &["a.txt"]).unwrap();
+        let more = look(root, &["a.txt"]).unwrap();
         let text = "`git status` lists 1 file or folder that you have not seen and that was not listed before:\nM b.txt";
         assert_eq!(told(&dirty.state, &more), text);
-        assert_eq!(told(&more.state, &look(root, false, &["a.txt"]).unwrap()), "");
+        assert_eq!(told(&more.state, &look(root, &["a.txt"]).unwrap()), "");
         git(root, &["add", "-A"]);
         git(root, &["commit", "-qm", "Second"]);
-        assert_eq!(look(root, false, &[]).unwrap().state, clean.state);
+        assert_eq!(look(root, &[]).unwrap().state, clean.state);
     }
 
     #[test]
     fn many_entries_are_counted() {
         let folder = repository();
-        let clean = look(folder.path(), false, &[]).unwrap();
+        let clean = look(folder.path(), &[]).unwrap();
         for number in 0..=MOST_KEPT {
             std::fs::write(folder.path().join(format!("n{number:04}")), "").unwrap();
         }
-        let many = look(folder.path(), false, &[]).unwrap();
+        let many = look(folder.path(), &[]).unwrap();
         let text = GitStatus::default().drift(&clean.state, &many).unwrap();
         assert!(
             text.starts_with("`git status` lists 401 files") && text.ends_with("\n? n0019\n… and 381 more"),
@@ -313,13 +314,13 @@ mod tests {
         );
         assert!(many.state.len() < 50);
         std::fs::remove_file(folder.path().join("n0000")).unwrap();
-        let fewer = look(folder.path(), false, &[]).unwrap();
+        let fewer = look(folder.path(), &[]).unwrap();
         assert_ne!(fewer.state, many.state);
     }
 
     /// Each of these makes `git status` run a program of the repository.
     #[test]
-    fn a_repository_runs_nothing_before_it_is_trusted() {
+    fn a_repository_runs_nothing() {
         for (name, config) in [
             ("a filter", "[filter \"x\"]\n\tclean = touch ran\n"),
             ("a monitor", "[core]\n\tfsmonitor = touch ran;\n"),
@@ -332,11 +333,8 @@ mod tests {
             let own = std::fs::read_to_string(root.join(".git/config")).unwrap();
             std::fs::write(root.join(".git/config"), own + config).unwrap();
             std::fs::write(root.join("a.txt"), "two\n").unwrap();
-            assert_eq!(look(root, false, &[]), None, "{name}");
+            assert_eq!(look(root, &[]), None, "{name}");
             assert!(!root.join("ran").exists(), "{name}");
-            // The monitor is off in any case; a filter of a trusted repository is its user's.
-            assert!(look(root, true, &[]).is_some(), "{name}");
-            assert_eq!(root.join("ran").exists(), name != "a monitor", "{name}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub(in crate::context) fn around(folder: &str, now: Millis) -> Surroundings {
         now,
         zone: TimeZone::UTC,
         folder: folder.into(),
-        is_trusted: false,
+        policy: None,
         files: Arc::default(),
         spent: Spend::default(),
         is_behind_calls: false,

@@ -150,7 +150,7 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
             format!("{} at {path}: {}", kind.id, kind.sentence)
         });
         let notes = planned.chain(verdict.notes.iter().cloned());
-        report.notes.extend(notes.map(|note| format!("requests {parent} → {index}: {note}")));
+        report.notes.extend(notes.map(|note| format!("requests {} → {}: {note}", parent + 1, index + 1)));
     }
     whole_conversations(source, observations, report);
 }
@@ -167,7 +167,7 @@ fn whole_conversations(source: &Source, observations: &[Observation<'_>], report
                 continue;
             }
             let row = opening(earlier, later).kind.row();
-            report.notes.push(format!("request {first}: {}: {}", row.id, row.sentence));
+            report.notes.push(format!("request {}: {}: {}", first + 1, row.id, row.sentence));
         }
         let repeated = observations.get(last).and_then(|one| one.prompt).and_then(bloat);
         report.faults.extend(repeated.map(|finding| priced(source, (last, last), finding)));
