@@ -49,7 +49,8 @@ impl Source for Instructions {
             denies: &denies,
             found: Vec::new(),
             seen: BTreeSet::new(),
-            unclear: BTreeSet::new(),
+            is_cut_short: false,
+            left_out: BTreeMap::new(),
             notes: Vec::new(),
             bytes: 0,
         };
@@ -178,11 +179,11 @@ impl Look<'_> {
                 true
             }
             Reading::Text { real, .. } if (self.denies)(&real) || (self.denies)(path) => {
-                self.notes.push(format!("{key} was left out: a rule refuses that it is read"));
+                self.leave_out(key, "a rule refuses that it is read".to_owned());
                 false
             }
             Reading::Text { real, .. } if is_git_s(&real) => {
-                self.notes.push(format!("{key} was left out: it is git's own, and may hold a password"));
+                self.leave_out(key, "it is git's own, and may hold a password".to_owned());
                 false
             }
             Reading::Text { real, text, note } => {
