@@ -1,11 +1,16 @@
 //! How things are when a conversation goes on from a summary: what must not be lost with what was said.
 
+use std::collections::BTreeMap;
+
 use antefix_session::closure::text_block;
+use antefix_session::conversation::{Call, Conversation};
 use antefix_session::event::Refreshed;
 use antefix_tools::{Context, FileFact, Scope};
+use antefix_wire::json::Node;
 use bytes::Bytes;
 
 use super::Agent;
+use super::recall::{input_of, text_of};
 use crate::head::with_baseline;
 use crate::store::TranscriptStore;
 
@@ -18,7 +23,9 @@ impl<S: TranscriptStore> Agent<S> {
             Some(baseline) => with_baseline(old, baseline),
             None => old,
         };
-        Some(Refreshed { lane, state: state(&self.context) })
+        let mut state = state(&self.context);
+        state.extend(skills(self.session.conversation()).map(|text| text_block(&text)));
+        Some(Refreshed { lane, state })
     }
 }
 
@@ -31,6 +38,42 @@ fn state(context: &Context) -> Vec<Bytes> {
     }
     blocks.extend(files(context).map(|text| text_block(&text)));
     blocks
+}
+
+/// The skills that the model has called, each as it was given last: what they say holds for the work that goes on.
+fn skills(conversation: &Conversation) -> Option<String> {
+    let history = conversation.history();
+    let calls: BTreeMap<&str, &Call> =
+        history.iter().flat_map(|message| message.calls()).map(|call| (call.id.as_str(), call)).collect();
+    let mut given: Vec<(String, String)> = Vec::new();
+    for result in conversation.results().values().filter(|result| result.tool == "skill" && !result.is_error)
+    {
+        let input = input_of(conversation, &calls, &result.call);
+        let name = input.as_ref().and_then(|input| input.root().get("name").and_then(Node::str));
+        let (Some(name), Some(text)) = (name, text_of(&result.fragment)) else { continue };
+        given.retain(|(known, _)| *known != name);
+        given.push((name.into_owned(), text));
+    }
+    if given.is_empty() {
+        return None;
+    }
+    let mut room = MOST_SKILL_BYTES;
+    let (mut texts, mut names) = (Vec::new(), Vec::new());
+    for (name, text) in given.into_iter().rev() {
+        match room.checked_sub(text.len()) {
+            Some(rest) => {
+                room = rest;
+                texts.push(text);
+            }
+            None => names.push(format!("`{name}`")),
+        }
+    }
+    texts.reverse();
+    if !names.is_empty() {
+        names.reverse();
+        texts.push(format!("Too long to stand here, call them again if you need them: {}", names.join(", ")));
+    }
+    Some(format!("Skills that you have called, as they were given to you:\n\n{}", texts.join("\n\n")))
 }
 
 /// The files that were looked at or changed last.
@@ -62,6 +105,9 @@ fn seen(fact: &FileFact) -> String {
         (Scope::Write, _) => "written".to_owned(),
     }
 }
+
+/// The most bytes of skills that are said anew, about eleven thousand tokens.
+const MOST_SKILL_BYTES: usize = 40_000;
 
 /// The most files that are named.
 const MOST_FILES: usize = 40;

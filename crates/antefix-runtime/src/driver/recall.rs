@@ -32,7 +32,11 @@ pub fn recall(conversation: &Conversation, context: &mut Context) {
 }
 
 /// What a call was executed with.
-fn input_of(conversation: &Conversation, calls: &BTreeMap<&str, &Call>, call: &str) -> Option<Body> {
+pub(super) fn input_of(
+    conversation: &Conversation,
+    calls: &BTreeMap<&str, &Call>,
+    call: &str,
+) -> Option<Body> {
     Body::parse(conversation.effective_input(calls.get(call)?).to_vec()).ok()
 }
 
@@ -61,7 +65,7 @@ fn todo_list(live: &[&ResultRecord], input: impl Fn(&str) -> Option<Body>) -> To
 }
 
 /// The text of a result, as a block or as a message.
-fn text_of(fragment: &Bytes) -> Option<String> {
+pub(super) fn text_of(fragment: &Bytes) -> Option<String> {
     let body = Body::parse(fragment.to_vec()).ok()?;
     let content = body.root().get("content")?;
     if let Some(text) = content.str() {

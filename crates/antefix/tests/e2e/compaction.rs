@@ -82,6 +82,34 @@ fn what_cannot_be_compacted_is_said_so() {
     case.is_intact();
 }
 
+/// What a skill said when it was called last goes on, twice as well; one that is too long is named.
+#[test]
+fn skills_that_were_called_are_said_anew() {
+    let script = "rule\n times 1 global\n on said Tidy\n tool skill {\"name\":\"tidy\",\"arguments\":\"src\"}\n tool skill {\"name\":\"long\"}\nrule\n times 1 global\n on said Tidy\n tool skill {\"name\":\"tidy\",\"arguments\":\"tests\"}\nrule\n on said Write a summary\n text All is tidy.\nrule\n on any\n text Seen.\n";
+    for case in [Case::new(script), Case::chat(ServerOptions::default(), script)] {
+        for (name, text) in [("tidy", "Tidy $ARGUMENTS.\n"), ("long", &"Long words.\n".repeat(4_000))] {
+            let folder = case.project().join(".claude/skills").join(name);
+            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::write(folder.join("SKILL.md"), format!("---\ndescription: Works.\n---\n{text}"))
+                .expect("a skill");
+        }
+        case.run("Tidy it").ends().code(0).stdout("Seen.");
+        for words in ["On", "Further", "Once more", "And on"] {
+            case.go_on(words).ends().code(0);
+        }
+        for words in ["Then", "At last"] {
+            case.go_on_without_words(&["--compact"]).ends().code(0).stderr("compacted: ");
+            case.go_on(words).ends().code(0);
+            let sent = case.sent();
+            let body = String::from_utf8_lossy(&sent.last().expect("a body").bytes).into_owned();
+            let anew = body.split_once("Skills that you have called").map_or("", |(_, anew)| anew);
+            assert!(anew.contains("Tidy tests.") && !anew.contains("Tidy src."), "{body}");
+            assert!(anew.contains("call them again if you need them: `long`"), "{body}");
+        }
+        case.is_intact();
+    }
+}
+
 /// Unasked, at a share of the window; never where it is switched off.
 #[test]
 fn a_session_is_compacted_at_a_share_of_the_window() {
