@@ -146,7 +146,7 @@ mod tests {
         ] {
             match (refused(schema.as_bytes()), expect) {
                 (None, Ok(text)) => {
-                    assert_eq!(with_type(schema), if text.is_empty() { schema } else { text })
+                    assert_eq!(with_type(schema), if text.is_empty() { schema } else { text });
                 }
                 (Some(why), Err(words)) => assert!(why.contains(words), "{schema}: {why}"),
                 (found, _) => panic!("{schema}: {found:?}"),

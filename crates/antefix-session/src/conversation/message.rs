@@ -233,6 +233,11 @@ pub(super) fn segment_of(position: &Position) -> Segment {
     Segment::of(position, Tokens(if position.image { by_length.min(MOST_OF_AN_IMAGE) } else { by_length }))
 }
 
+/// Tokens of a block with an image in it at most, where it must be estimated. Source: an image of the largest size that
+/// is not scaled down has about 4,800 tokens on the newest models, 1,600 on others
+/// (platform.claude.com/docs/en/build-with-claude/vision, September 2026).
+const MOST_OF_AN_IMAGE: u64 = 5_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,8 +272,3 @@ mod tests {
         }
     }
 }
-
-/// Tokens of a block with an image in it at most, where it must be estimated. Source: an image of the largest size that
-/// is not scaled down has about 4,800 tokens on the newest models, 1,600 on others
-/// (platform.claude.com/docs/en/build-with-claude/vision, September 2026).
-const MOST_OF_AN_IMAGE: u64 = 5_000;

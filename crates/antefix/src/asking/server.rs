@@ -54,10 +54,8 @@ pub(super) fn answer_of(server: &str, question: &Elicitation, input: &mut impl B
     match question {
         Elicitation::Visit { url, .. } => {
             tell!("  The page: {}", laid_open(url).replace('\n', "\\n"));
-            match agrees("  Have you been there? [y]es, [n]o: ", input) {
-                true => Reply::Accept(None),
-                false => Reply::Decline,
-            }
+            let has_been = agrees("  Have you been there? [y]es, [n]o: ", input);
+            if has_been { Reply::Accept(None) } else { Reply::Decline }
         }
         Elicitation::Form { schema, .. } => {
             let Ok(schema) = Body::parse(schema.to_vec()) else { return Reply::Decline };
@@ -76,7 +74,10 @@ fn form(schema: &Body, input: &mut impl BufRead) -> Option<Bytes> {
         let fields = schema.root().get("properties").into_iter().flat_map(Node::members);
         for (name, field) in fields.take(MOST_FIELDS) {
             let name = name.str()?;
-            let Some(value) = read_line(&format!("  {}: ", label(&name, field)), input)? else { continue };
+            let value = read_line(&format!("  {}: ", label(&name, field)), input)?;
+            if value.is_empty() {
+                continue;
+            }
             out.extend_from_slice(if out.len() > 1 { b"," } else { b"" });
             write_string(&mut out, &name);
             out.push(b':');
@@ -119,12 +120,12 @@ fn meant<'a>(value: &'a str, field: Node<'_>) -> &'a str {
 }
 
 fn agrees(prompt: &str, input: &mut impl BufRead) -> bool {
-    let answer = read_line(prompt, input).flatten().unwrap_or_default();
+    let answer = read_line(prompt, input).unwrap_or_default();
     matches!(answer.to_lowercase().as_str(), "y" | "yes")
 }
 
-/// A line that was typed, nothing if it is empty; `None` at the end of the input.
-fn read_line(prompt: &str, input: &mut impl BufRead) -> Option<Option<String>> {
+/// A line that was typed, without white space around it; `None` at the end of the input.
+fn read_line(prompt: &str, input: &mut impl BufRead) -> Option<String> {
     let mut out = std::io::stderr().lock();
     // A terminal that takes nothing gives nothing either.
     let _ = out.write_all(prompt.as_bytes()).and_then(|()| out.flush());
@@ -133,8 +134,7 @@ fn read_line(prompt: &str, input: &mut impl BufRead) -> Option<Option<String>> {
     if !matches!(input.read_line(&mut line), Ok(count) if count > 0) {
         return None;
     }
-    let line = line.trim();
-    Some((!line.is_empty()).then(|| line.to_owned()))
+    Some(line.trim().to_owned())
 }
 
 fn declined(server: &str, message: &str) -> String {
