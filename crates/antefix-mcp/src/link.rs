@@ -142,7 +142,7 @@ impl Link {
             ServiceError::TransportClosed => {
                 let last = self.tap.notes.last_words();
                 let last = last.map(|words| format!("; its last words: {words}")).unwrap_or_default();
-                McpError::NotConnected { server, why: format!("the connection was closed{last}") }
+                McpError::NotConnected { server, why: format!("{}{last}", self.tap.notes.closed_for()) }
             }
             ServiceError::TransportSend(error) => {
                 McpError::NotConnected { server, why: clean(&error.error.to_string()) }

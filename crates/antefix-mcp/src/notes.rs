@@ -24,6 +24,7 @@ struct State {
     stray: u64,
     first_stray: String,
     cut_off: Option<String>,
+    closed_for: Option<String>,
     log: VecDeque<u8>,
 }
 
@@ -55,6 +56,17 @@ impl Notes {
     /// Why it is given up, if it is; asked again, it is not.
     pub(crate) fn take_cut_off(&self) -> Option<String> {
         self.state().cut_off.take()
+    }
+
+    /// Sets why the connection is closed, which may be made anew; nothing for one that has begun.
+    pub(crate) fn close_for(&self, why: Option<&str>) {
+        let why = why.map(|why| self.clean(why));
+        self.state().closed_for = why;
+    }
+
+    /// Why the connection was closed, in words for whoever waited for an answer.
+    pub(crate) fn closed_for(&self) -> String {
+        self.state().closed_for.clone().unwrap_or_else(|| "the connection was closed".to_owned())
     }
 
     /// Counts a line on standard output that is no message.

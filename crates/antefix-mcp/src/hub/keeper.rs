@@ -121,7 +121,7 @@ impl Connection {
     async fn ended(&mut self, server: &Server) -> ConnectError {
         let how = match self.carrier.status().await {
             Some(status) => format!("it ended ({status})"),
-            None => "the connection was closed".to_owned(),
+            None => server.notes.closed_for(),
         };
         self.carrier.stop().await;
         if let Some(why) = server.notes.take_cut_off() {

@@ -59,6 +59,7 @@ pub(crate) fn start(
     let client = client.map_err(|error| ConnectError::lasting(notes.clean(&error.to_string())))?;
     let (sender, incoming) = mpsc::channel(WAITING);
     let version = (era == Era::Discover).then(|| DISCOVER_VERSION.to_owned());
+    notes.close_for(None);
     let state = State { id: None, version, incoming: Some(sender), streams: JoinSet::new() };
     let session = Arc::new_cyclic(|itself| Session {
         client,
@@ -163,8 +164,11 @@ impl Session {
             return Err(failed(&text));
         }
         if status == 404 && has_session {
+            let why = "it does not know the session any more (HTTP 404)";
+            // Whoever waits may hear of the end before this error.
+            self.notes.close_for(Some(why));
             self.close();
-            return Err(failed("it does not know the session any more (HTTP 404)"));
+            return Err(failed(why));
         }
         let body = answer.read_up_to(ERROR_BYTES).await.map(|(body, _)| body).unwrap_or_default();
         let is_error = Body::parse(body.as_slice()).is_ok_and(|body| {
