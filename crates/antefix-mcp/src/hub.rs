@@ -79,15 +79,12 @@ impl Hub {
         self.changed.subscribe()
     }
 
-    /// Lists the tools of those servers anew whose last list has outlived what they said it would live (`ttlMs`); one
-    /// that does not answer keeps its last list.
-    pub async fn refresh(&self) {
-        for server in self.servers.values() {
-            if server.is_stale() {
-                // What was listed last goes on holding, and the failure stands in the notes.
-                let _ = server.list_tools().await;
-            }
-        }
+    /// Has the tools of those servers listed anew whose last list has outlived what they said it would live (`ttlMs`),
+    /// and gives how many those are. Waits for none: [`Hub::changed`] tells what comes of it, and one that does not
+    /// answer keeps its last list.
+    pub fn refresh(&self) -> usize {
+        let stale = self.servers.values().filter(|server| server.is_stale());
+        stale.map(|server| server.outdated.notify_one()).count()
     }
 
     /// Lists the tools of a server anew and gives what is known of it then.

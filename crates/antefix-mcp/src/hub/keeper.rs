@@ -108,9 +108,15 @@ impl Connection {
                     return None;
                 }
                 _ = &mut waiting => return Some(self.ended(server).await),
-                () = changed(&mut self.changes) => {
-                    if let Err(error) = server.list_tools().await {
-                        server.notes.add(&format!("its tools have changed and could not be listed: {error}"));
+                why = list_is_due(&mut self.changes, server) => {
+                    let listed = tokio::select! {
+                        biased;
+                        // One that does not answer does not hold up the end.
+                        () = told(stopping) => continue,
+                        listed = server.list_tools() => listed,
+                    };
+                    if let Err(error) = listed {
+                        server.notes.add(&format!("{why} could not be listed: {error}"));
                     }
                 }
             }
@@ -215,6 +221,24 @@ fn with_last_words(text: String, server: &Server) -> String {
     match server.notes.last_words() {
         Some(words) => format!("{text}; its last words: {words}"),
         None => text,
+    }
+}
+
+/// Waits until the tools are to be listed anew, and says why: they have changed, or somebody asks and the list is old.
+async fn list_is_due(changes: &mut Option<watch::Receiver<Changes>>, server: &Server) -> &'static str {
+    let asked = async {
+        loop {
+            server.outdated.notified().await;
+            // It may have been listed since.
+            if server.is_stale() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        () = changed(changes) => "its tools have changed and",
+        () = asked => "its list of tools is older than it says it lives, and they",
     }
 }
 

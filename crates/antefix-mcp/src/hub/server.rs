@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use antefix_wire::json::Node;
 use bytes::Bytes;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::{Options, ServerView, State, text_member};
@@ -19,6 +19,8 @@ pub(super) struct Server {
     pub(super) config: ServerConfig,
     pub(super) options: Arc<Options>,
     pub(super) notes: Notes,
+    /// Somebody wants to know its tools, and its last list is too old.
+    pub(super) outdated: Notify,
     known: Mutex<Known>,
     settled: watch::Sender<bool>,
     changed: watch::Sender<u64>,
@@ -36,7 +38,8 @@ struct Known {
     ttl: Option<Duration>,
     cache_scope: Option<String>,
     listed: u64,
-    listed_at: Option<Instant>,
+    /// When it was asked for its list last: one that does not answer is not asked with each message either.
+    asked_at: Option<Instant>,
 }
 
 impl Server {
@@ -54,9 +57,10 @@ impl Server {
             ttl: None,
             cache_scope: None,
             listed: 0,
-            listed_at: None,
+            asked_at: None,
         };
-        Self { config, options, notes, known: Mutex::new(known), settled: watch::Sender::new(false), changed }
+        let (outdated, known, settled) = (Notify::new(), Mutex::new(known), watch::Sender::new(false));
+        Self { config, options, notes, outdated, known, settled, changed }
     }
 
     /// Waits until it has come up or failed for the first time.
@@ -92,7 +96,7 @@ impl Server {
     /// Whether its last list has outlived what it said.
     pub(super) fn is_stale(&self) -> bool {
         let known = self.known();
-        let (Some(ttl), Some(at), Some(_)) = (known.ttl, known.listed_at, &known.link) else { return false };
+        let (Some(ttl), Some(at), Some(_)) = (known.ttl, known.asked_at, &known.link) else { return false };
         // A list that may not be kept at all is still not asked for with each message.
         at.elapsed() >= ttl.max(SHORTEST_TTL)
     }
@@ -145,6 +149,7 @@ impl Server {
     pub(super) async fn list_tools(&self) -> Result<(), McpError> {
         let mut listed = Listed::default();
         let mut lives = Lives::default();
+        self.known().asked_at = Some(Instant::now());
         if let Transport::Local(local) = &self.config.transport {
             local.tools().into_iter().for_each(|tool| listed.add(tool.of_server(&self.config.name)));
         } else {
@@ -162,7 +167,6 @@ impl Server {
             known.order = listed.order.into();
             (known.ttl, known.cache_scope) = (lives.ttl, lives.scope);
             known.listed += 1;
-            known.listed_at = Some(Instant::now());
             is_new
         };
         if is_new {

@@ -275,19 +275,57 @@ async fn a_list_is_read_again_when_it_has_outlived_what_it_said() {
         let script = format!(r#"{{"lists":[[{TOOL}],[]],"ttl_ms":{ttl},"cache_scope":"private"}}"#);
         let hub = Hub::start(vec![place.server("s", &script)], place.options());
         hub.ready(Wait::All).await;
-        hub.refresh().await;
         let view = || hub.catalogue().server("s").unwrap().clone();
         assert_eq!(
-            (view().listed, view().cache_scope.as_deref()),
-            (1, Some("private")),
+            (hub.refresh(), view().listed, view().cache_scope.as_deref()),
+            (0, 1, Some("private")),
             "not with each message"
         );
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(60)).await;
         tokio::time::resume();
-        hub.refresh().await;
-        assert_eq!((view().listed, names(&hub.catalogue()).is_empty()), (lists, lists == 2), "{ttl}");
+        let mut changed = hub.changed();
+        changed.mark_unchanged();
+        assert_eq!(hub.refresh(), lists - 1, "{ttl}");
+        if lists > 1 {
+            changed.changed().await.unwrap();
+        }
+        assert_eq!((view().listed, names(&hub.catalogue()).is_empty()), (lists as u64, lists == 2), "{ttl}");
     }
+}
+
+/// Whoever never answers.
+struct Silence(tokio::sync::Notify);
+
+impl Questions for Silence {
+    fn ask<'a>(&'a self, _: &'a str, _: Elicitation) -> BoxFuture<'a, Reply> {
+        self.0.notify_one();
+        Box::pin(pending())
+    }
+}
+
+/// A server says that its tools have changed and then answers nothing, since it waits for the user. The end of the hub
+/// waited for that list, 30 s of a page.
+#[tokio::test]
+async fn a_list_that_does_not_come_does_not_hold_up_the_end() {
+    let place = Place::new();
+    let script = format!(
+        r#"{{"tools":[{TOOL}],"calls":{{"t":{{"change":[],"ask":{{"message":"who?","requestedSchema":{{}}}}}}}}}}"#
+    );
+    let silence = Arc::new(Silence(tokio::sync::Notify::new()));
+    let mut options = place.options();
+    options.questions = Some(Arc::clone(&silence) as Arc<dyn Questions>);
+    let mut config = place.server("s", &script);
+    config.timeout = Duration::from_secs(600);
+    let hub = Arc::new(Hub::start(vec![config], options));
+    hub.ready(Wait::All).await;
+    let calling = Arc::clone(&hub);
+    let waits = tokio::spawn(async move { call(&calling, "s", "t", "{}").await });
+    silence.0.notified().await;
+    // The keeper was told before; one round lets it ask.
+    tokio::task::yield_now().await;
+    tokio::time::timeout(Duration::from_secs(60), hub.stop()).await.expect("the end waits for no list");
+    waits.await.unwrap().unwrap_err();
 }
 
 struct Local;

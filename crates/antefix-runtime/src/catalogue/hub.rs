@@ -37,6 +37,10 @@ impl Servers for McpServers {
         self.hub.catalogue().servers.into_iter().map(offer).collect()
     }
 
+    fn refresh(&self) {
+        self.hub.refresh();
+    }
+
     fn settled<'a>(&'a self, server: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let mut changed = self.hub.changed();

@@ -8,6 +8,9 @@ pub trait Servers: Send + Sync + 'static {
     /// What they offer now.
     fn offers(&self) -> Vec<Offer>;
 
+    /// Has lists that are too old made anew; waits for none.
+    fn refresh(&self) {}
+
     /// Waits until a server is ready or has failed.
     fn settled<'a>(&'a self, server: &'a str) -> BoxFuture<'a, ()>;
 

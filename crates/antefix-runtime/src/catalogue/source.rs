@@ -97,6 +97,8 @@ impl Source for ToolSource {
     }
 
     fn observe(&mut self, _: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
+        // No prompt waits for a list: what has changed in it is told at the next look.
+        self.catalogue.servers().refresh();
         let (mut entries, _) = self.catalogue.entries();
         if std::mem::take(&mut self.is_first) {
             entries.retain(|entry| self.catalogue.listing(entry.definition.name()) == Some(Listing::Open));
