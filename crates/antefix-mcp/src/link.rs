@@ -18,7 +18,6 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::call::Progress;
 use crate::error::{ConnectError, McpError};
-use crate::notes::shortened;
 
 pub(crate) use tap::{Answer, Changes, Tap};
 pub(crate) use wire::{Carrier, Wire};
@@ -55,9 +54,8 @@ impl Link {
         let can_ask = wire.questions.as_ref().is_some_and(|questions| questions.is_anybody_there());
         let config = client_config(client, can_ask);
         let running = serve_client_with_lifecycle(config, wire, era.mode()).await;
-        let running = running.map_err(|error| {
-            ConnectError::passing(tap.notes.clean(&shortened(&handshake_failure(&error), 400)))
-        })?;
+        let running = running
+            .map_err(|error| ConnectError::passing(tap.notes.short(&handshake_failure(&error), 400)))?;
         Ok((Self { server, peer: running.peer().clone(), tap }, running))
     }
 
@@ -131,7 +129,7 @@ impl Link {
 
     fn failed(&self, method: &str, error: ServiceError) -> McpError {
         let server = self.server.clone();
-        let clean = |text: &str| self.tap.notes.clean(&shortened(text, 400));
+        let clean = |text: &str| self.tap.notes.short(text, 400);
         match error {
             ServiceError::McpError(error) => McpError::Refused {
                 server,
@@ -187,7 +185,7 @@ impl Pending<'_> {
         match self.link.tap.take(&self.id) {
             Some(Answer::Result(result)) => Ok(result),
             Some(Answer::Error { code, message }) => {
-                let message = self.link.tap.notes.clean(&shortened(&message, 2000));
+                let message = self.link.tap.notes.short(&message, 2000);
                 Err(McpError::Refused { server, method, code, message })
             }
             None => Err(McpError::NotUnderstood { server, method, what: "there is no result".to_owned() }),

@@ -75,7 +75,7 @@ impl Notes {
         state.stray += 1;
         if state.stray == 1 {
             drop(state);
-            let text = self.clean(&shortened(&String::from_utf8_lossy(line), 120));
+            let text = self.short(&String::from_utf8_lossy(line), 120);
             self.state().first_stray = text;
         }
     }
@@ -130,6 +130,12 @@ impl Notes {
             .fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[secret]"))
     }
 
+    /// The start of a text without the secrets: what a cut would leave of one is not found any more, so that they are
+    /// taken out before.
+    pub(crate) fn short(&self, text: &str, letters: usize) -> String {
+        shortened(&self.clean(text), letters)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,7 +148,7 @@ impl std::fmt::Debug for Notes {
 }
 
 /// The start of a text in one line.
-pub(crate) fn shortened(text: &str, letters: usize) -> String {
+fn shortened(text: &str, letters: usize) -> String {
     let flat = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
     let mut short: String = flat.take(letters).collect();
     if short.len() < text.len() {
@@ -160,7 +166,7 @@ const LOG_BYTES: usize = 16 << 10;
 /// Remarks that are kept on one server.
 const MOST_REMARKS: usize = 32;
 
-/// A value shorter than this is no secret that could be looked for in a text.
+/// Bytes of a word of a value; a shorter one could not be looked for in a text, where it stands for many other things.
 const SHORTEST_SECRET: usize = 6;
 
 #[cfg(test)]
@@ -182,6 +188,19 @@ mod tests {
                 "it prints 1 line that is no message to standard output; the first: `[secret] is my key`"
             ]
         );
+    }
+
+    /// A key that a cut went through was not found any more, and its start was shown.
+    #[test]
+    fn a_secret_that_a_cut_goes_through_does_not_appear() {
+        let notes = Notes::new(&[&Secret::new("abcdef123456")]);
+        let line = format!("{}abcdef123456 and more", "x".repeat(110));
+        notes.stray(line.as_bytes());
+        let first = format!("{}[secret] a…", "x".repeat(110));
+        assert_eq!(notes.short(&line, 120), first);
+        let texts = notes.texts();
+        let found = format!("it prints 1 line that is no message to standard output; the first: `{first}`");
+        assert_eq!(texts, [found]);
     }
 
     #[test]

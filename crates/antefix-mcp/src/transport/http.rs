@@ -17,7 +17,7 @@ use crate::config::Http;
 use crate::error::ConnectError;
 use crate::hub::Options;
 use crate::link::{Carrier, Era};
-use crate::notes::{Notes, shortened};
+use crate::notes::Notes;
 use crate::{BoxFuture, LONGEST_MESSAGE};
 
 /// A session with a server behind an address.
@@ -178,8 +178,8 @@ impl Session {
             self.deliver(&body).await;
             return Ok(());
         }
-        let text = shortened(String::from_utf8_lossy(&body).trim(), 200);
-        Err(failed(&self.notes.clean(&format!("it answered HTTP {status}: {text}"))))
+        let text = self.notes.short(String::from_utf8_lossy(&body).trim(), 200);
+        Err(failed(&format!("it answered HTTP {status}: {text}")))
     }
 
     /// Reads the stream of events that answers a request on the side.

@@ -34,7 +34,8 @@ pub(crate) fn start(
 ) -> Result<(Process, mpsc::Receiver<Vec<u8>>), ConnectError> {
     let folder = stdio.cwd.as_deref().unwrap_or(&options.folder);
     if !folder.is_dir() {
-        return Err(ConnectError::lasting(format!("its folder `{}` is not there", folder.display())));
+        let text = format!("its folder `{}` is not there", folder.display());
+        return Err(ConnectError::lasting(notes.clean(&text)));
     }
     let mut command = Command::new(&stdio.command);
     command.args(&stdio.args).current_dir(folder).env_clear().envs(options.environment.iter().cloned());
