@@ -17,7 +17,7 @@ pub use expand::Unset;
 pub use file::{ConfigError, Draft, Found, read};
 
 /// One server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerConfig {
     /// Its name: the key in the configuration.
     pub name: String,
@@ -31,7 +31,7 @@ pub struct ServerConfig {
     pub required: bool,
     /// Where it is configured, in words: `project .mcp.json`.
     pub source: String,
-    /// How it is reached, in one line, for people.
+    /// How it is reached, in one line, for people: as it is written, with keys that are written there.
     pub shown: String,
     /// Values besides those of [`Stdio::env`] and [`Http::headers`] that must not be shown.
     pub hidden: Vec<Secret>,
@@ -60,6 +60,17 @@ impl ServerConfig {
             Transport::Local(_) => Vec::new(),
         };
         own.into_iter().chain(&self.hidden).collect()
+    }
+}
+
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `shown` is left out: it holds all arguments, and so keys that are written in them.
+        let mut out = f.debug_struct("ServerConfig");
+        out.field("name", &self.name).field("transport", &self.transport);
+        out.field("timeout", &self.timeout).field("call_timeout", &self.call_timeout);
+        out.field("required", &self.required).field("source", &self.source);
+        out.finish_non_exhaustive()
     }
 }
 
@@ -164,6 +175,18 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A key that was written in an argument was hidden in `args` and shown in the whole line beside it.
+    #[test]
+    fn a_key_in_an_argument_is_not_for_the_log() {
+        let (args, env) = (vec!["--token=abcdef123".to_owned()], BTreeMap::new());
+        let stdio = Stdio { command: "serve".to_owned(), args, env, cwd: None };
+        assert_eq!(
+            format!("{:?}", ServerConfig::new("s", Transport::Stdio(stdio), "test")),
+            "ServerConfig { name: \"s\", transport: Stdio { command: \"serve\", args: \"1 arguments\", env: {}, cwd: \
+             None }, timeout: 30s, call_timeout: 120s, required: false, source: \"test\", .. }"
+        );
+    }
 
     #[test]
     fn addresses_are_shown_without_what_may_be_a_key() {
