@@ -30,9 +30,11 @@ impl Session {
         while let Some(one) = said.next() {
             let turn = turns.entry(one.turn).or_default();
             turn.extend(self.translated(&lane, one, &mut ids));
-            // A summary is answered in the turn that stands behind it.
-            if said.peek().is_none_or(|next| next.turn != one.turn && next.translation.is_user) {
-                turn.extend(self.closed(&lane, &one.translation, &mut ids));
+            let next = said.peek();
+            if next.is_none_or(|next| next.turn != one.turn) {
+                // A reply that closed it may bear the number of the turn behind it, as that to a summary does.
+                let is_answered = next.is_some_and(|next| !next.translation.is_user);
+                turn.extend(self.closed(&lane, &one.translation, is_answered, &mut ids));
             }
         }
         let messages = turns.values().map(|turn| turn.len() as u64).sum();
@@ -83,14 +85,20 @@ impl Session {
 
     /// What closes a turn that ends in `last`, if it is open. One can go back to behind each turn that is said anew, and
     /// results behind a reply without its thinking could not lead what is said then.
-    fn closed(&self, lane: &LaneRecord, last: &Translation, ids: &mut Ids) -> Vec<(Origin, Bytes)> {
+    fn closed(
+        &self,
+        lane: &LaneRecord,
+        last: &Translation,
+        is_answered: bool,
+        ids: &mut Ids,
+    ) -> Vec<(Origin, Bytes)> {
         let mut written = Vec::new();
         if !last.calls.is_empty() {
             let results = last.calls.iter().map(|call| self.outcome_of(call)).collect();
             let results = Translation::of_results(results);
             written.extend(lane.dialect.translate(&results, ids, &self.settings.texts));
         }
-        if last.is_user || !last.calls.is_empty() {
+        if !is_answered && (last.is_user || !last.calls.is_empty()) {
             let reply = lane.dialect.reply(&[text_block(self.settings.texts.no_reply)]);
             written.push((Origin::Closure, reply));
         }
