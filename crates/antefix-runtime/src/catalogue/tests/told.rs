@@ -150,7 +150,7 @@ fn a_head_behind_a_summary_says_what_the_list_does_not_show() {
             Deferral::Off,
             vec![offer("a", &[("t", "{}"), ("u", "{}")]), offer("b", &[("v", "{}"), ("w", "{}")])],
             &[
-                "# Tools of the MCP server `a`\nThe tool `mcp__a__t` has changed. Its input schema is now: {}",
+                "# Tools of the MCP server `a`\nThe tool `mcp__a__t` has changed. Its input schema is now: {\"type\":\"object\"}",
                 "# Tools of the MCP server `b`\nThe MCP server `b` has these tools now as well, which `tool_search` finds: `mcp__b__w`.",
             ],
         ),
