@@ -20,8 +20,8 @@
 //! | `resources`, `prompts` | what it lists; `contents` and `messages` are what reading them gives |
 //! | `starts_file`, `starts` | a file in which starts are counted; the members of the n-th of `starts` go before those above, the last one stays |
 //!
-//! A call may have, done in this order: `delay_ms`, `noise`, `log`, `exit` (a code), `silent`, `until_cancelled` (a
-//! file that is written then), `progress` (how often), `change` (a new list of tools, of which it tells), `ask`
+//! A call may have, done in this order: `delay_ms`, `noise`, `log`, `exit` (a code), `silent`, `progress` (how
+//! often), `until_cancelled` (a file that is written then), `change` (a new list of tools, of which it tells), `ask`
 //! (parameters of a question; the answer is the text), `error` (refused with this), and then a result: `result` as it
 //! is written, or a text: `text`, `bytes` (so many letters), `env` (a variable's value), else the parameters as they
 //! came. `is_error` marks it as failed.
@@ -243,11 +243,11 @@ impl<'a, I: BufRead, O: Write, E: Write> Server<'a, I, O, E> {
         if has("silent").is_some() {
             return Ok(None);
         }
+        self.progress(has("progress").and_then(Node::u64).unwrap_or(0), params)?;
         if let Some(mark) = has("until_cancelled").and_then(Node::str) {
             self.until_cancelled(&mark)?;
             return Ok(None);
         }
-        self.progress(has("progress").and_then(Node::u64).unwrap_or(0), params)?;
         if let Some(list) = has("change") {
             self.list = Some(list);
             self.say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}")?;

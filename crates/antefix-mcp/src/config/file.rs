@@ -252,7 +252,7 @@ mod tests {
             return Err(error.to_string());
         }
         let variable = |name: &str| (name == "TOKEN").then(|| "t0ken".to_owned());
-        let config = found.drafts[0].resolve("test", Path::new("/work"), &variable);
+        let config = found.drafts[0].resolve("test", Path::new("/folder"), &variable);
         let config = config.map_err(|error| error.to_string())?;
         Ok(config.map(|config| {
             let secrets: Vec<_> = config.secrets().iter().map(|secret| secret.expose().to_owned()).collect();
@@ -277,7 +277,7 @@ mod tests {
             ),
             (
                 r#"{"type":"stdio","command":"./s","cwd":"sub","timeout":5,"callTimeout":7,"required":true,"autoApprove":[1]}"#,
-                r#"./s [] in Some("/work/sub") [] (5, 7) true"#,
+                r#"./s [] in Some("/folder/sub") [] (5, 7) true"#,
             ),
             (
                 r#"{"type":"http","url":"https://${HOST:-a.example}/${TOKEN}/mcp?k=v","headers":{"Authorization":"Bearer ${TOKEN}"}}"#,

@@ -14,7 +14,7 @@ use antefix_mcp::{
     BoxFuture, Bytes, Call, CallOutput, Catalogue, Elicitation, Hub, LocalServer, McpError, Questions, Reply,
     ServerConfig, State, ToolInfo, Transport, Wait,
 };
-use place::Place;
+use place::{Place, Process};
 
 const TOOL: &str = r#"{"name":"t","description":"d","inputSchema":{"type":"object"}}"#;
 
@@ -196,7 +196,7 @@ async fn calls_end_as_the_server_lets_them() {
         r#"{{"tools":[{}],"calls":{{
         "text":{{"text":"ok","noise":["noise"]}},"fail":{{"text":"no","is_error":true}},
         "refuse":{{"error":{{"code":-32602,"message":"bad key s3cret-value"}}}},"silent":{{"silent":true}},
-        "wait":{{"until_cancelled":"{mark}"}},"slow":{{"progress":3,"text":"done"}},"huge":{{"bytes":9000000}},
+        "wait":{{"progress":1,"until_cancelled":"{mark}"}},"slow":{{"progress":3,"text":"done"}},"huge":{{"bytes":9000000}},
         "die":{{"exit":7,"log":["out of memory"]}},"secret":{{"env":"PATH"}},"own":{{"env":"OWN"}}}}}}"#,
         tools.join(","),
         mark = mark.display(),
@@ -218,7 +218,8 @@ async fn calls_end_as_the_server_lets_them() {
     );
     assert_eq!(call(&hub, "x", "text", "{}").await.unwrap_err().to_string(), "there is no MCP server `x`");
     let cancelled = Call { server: "s", tool: "wait", arguments: Bytes::from_static(b"{}") };
-    let gave_up = hub.call(cancelled, tokio::time::sleep(Duration::from_millis(50)), |_| ()).await;
+    let has_begun = tokio::sync::Notify::new();
+    let gave_up = hub.call(cancelled, has_begun.notified(), |_| has_begun.notify_one()).await;
     assert_eq!(gave_up, Err(McpError::Cancelled));
     let seen = Mutex::new(Vec::new());
     let slow = Call { server: "s", tool: "slow", arguments: Bytes::from_static(b"{}") };
@@ -415,16 +416,9 @@ async fn nothing_of_a_server_is_left_when_the_hub_ends() {
     let script = format!(r#"{{"tools":[{TOOL}]}}"#);
     let hub = Hub::start(vec![place.sleeper("s", &script)], place.options());
     hub.ready(Wait::All).await;
-    let id = place.sleeper_id();
-    assert!(Place::is_running(&id));
+    let sleeper = Process::open(&place.sleeper_id());
+    assert!(!sleeper.has_ended(Duration::ZERO));
     hub.stop().await;
     // The signal has been sent when the hub has ended; the system takes its time.
-    let ended = async {
-        while Place::is_running(&id) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), ended)
-        .await
-        .expect("what the server had started is ended too");
+    assert!(sleeper.has_ended(Duration::from_secs(20)), "what the server had started is ended too");
 }

@@ -1,7 +1,11 @@
 use std::cell::Cell;
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use antefix_mcp::{Options, Secret, ServerConfig, Stdio, Transport};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// A folder with scripts of servers.
 pub struct Place {
@@ -51,12 +55,6 @@ impl Place {
         std::fs::read_to_string(self.path("id")).unwrap().trim().to_owned()
     }
 
-    /// Whether a process runs; one that has ended and is not reaped does not.
-    pub fn is_running(id: &str) -> bool {
-        let stat = std::fs::read_to_string(Path::new("/proc").join(id).join("stat"));
-        stat.is_ok_and(|stat| !stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z')))
-    }
-
     pub fn with_variable(mut config: ServerConfig, name: &str, value: &str) -> ServerConfig {
         if let Transport::Stdio(stdio) = &mut config.transport {
             stdio.env.insert(name.to_owned(), Secret::new(value));
@@ -73,3 +71,19 @@ impl Place {
 }
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_antefix-mcp-scripted");
+
+/// A process that is not ours to wait for.
+pub struct Process(OwnedFd);
+
+impl Process {
+    pub fn open(id: &str) -> Self {
+        let id = Pid::from_raw(id.parse().unwrap()).unwrap();
+        Self(pidfd_open(id, PidfdFlags::empty()).unwrap())
+    }
+
+    /// Whether it ends within that time.
+    pub fn has_ended(&self, within: Duration) -> bool {
+        let within = Timespec::try_from(within).unwrap();
+        poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&within)).unwrap() > 0
+    }
+}
