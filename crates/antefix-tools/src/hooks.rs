@@ -182,7 +182,9 @@ impl Hooks {
         }
         let mut outcome = Outcome::default();
         for (hook, answer) in matching.iter().zip(answers) {
-            outcome.add(hook, answer.unwrap_or_default());
+            // One whose task broke off has said nothing, which the user is told.
+            let broken = || Answer { failure: Some("it broke off".to_owned()), ..Answer::default() };
+            outcome.add(hook, answer.unwrap_or_else(broken));
         }
         if !self.is_told {
             outcome.context.clear();

@@ -126,6 +126,10 @@ impl Gate {
         match *count {
             1 => REFUSED.to_owned(),
             2 => format!("{same} was refused twice in this turn. {REFUSED}"),
+            // An answer may be another the next time; a rule is not.
+            count if !matches!(verdict, Verdict::Deny { .. }) => {
+                format!("{same} was refused {count} times in this turn. {REFUSED}")
+            }
             count => format!(
                 "{same} was refused {count} times in this turn, and will be refused again: do not repeat it. After \
                  {MOST_REFUSED} calls in a row that one rule refuses, the turn ends."
