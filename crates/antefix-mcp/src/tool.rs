@@ -143,7 +143,7 @@ pub(crate) fn result(text: &Bytes) -> Option<Body> {
     Body::parse(text.as_ref()).ok().filter(|body| body.root().kind() == Kind::Object)
 }
 
-/// Bytes of a description that reach a model; one sent whole would be paid for in every request.
+/// Bytes of a description that are kept; how much of it a model is shown is up to whoever lists the tools.
 const LONGEST_DESCRIPTION: usize = 16 << 10;
 
 /// Bytes of a schema.

@@ -116,7 +116,7 @@ fn described(text: &str) -> String {
     }
     let end = (0..=LONGEST_DESCRIPTION).rev().find(|&end| text.is_char_boundary(end)).unwrap_or_default();
     // INVARIANT: a character begins at `end`.
-    format!("{}… [{} bytes in all]", &text[..end], text.len())
+    format!("{}… [the rest is left out]", &text[..end])
 }
 
 /// Bytes of a description that are shown: what a server writes there rides in every request.
