@@ -12,6 +12,18 @@ impl Tokens {
     /// No tokens.
     pub const ZERO: Self = Self(0);
 
+    /// An image at most, where it must be estimated: its size on a screen counts and not its bytes.
+    ///
+    /// Source: an image of the largest size that is not scaled down has about 4,800 tokens on the newest models, 1,600 on
+    /// others (platform.claude.com/docs/en/build-with-claude/vision, September 2026).
+    pub const OF_AN_IMAGE: Self = Self(5_000);
+
+    /// Tokens of so many bytes of text, where they must be estimated: one for each 3.5 bytes. What a provider reports
+    /// takes its place wherever it is known.
+    pub const fn of_bytes(bytes: u64) -> Self {
+        Self(bytes.saturating_mul(2) / 7)
+    }
+
     /// Whether there are none.
     pub fn is_zero(self) -> bool {
         self.0 == 0

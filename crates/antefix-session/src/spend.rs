@@ -98,7 +98,7 @@ fn reported(cost: &ReportedCost) -> Option<Money> {
 /// Tokens of a request and its reply of so many bytes, at 3.5 bytes each; nobody knows what of it was read from a
 /// cache.
 pub fn estimate(request: u64, reply: u64) -> Counts {
-    let tokens = |bytes: u64| Tokens(bytes.saturating_mul(2) / 7);
+    let tokens = Tokens::of_bytes;
     Counts { uncached: tokens(request), output: tokens(reply), ..Counts::default() }
 }
 

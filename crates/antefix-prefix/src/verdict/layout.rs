@@ -155,5 +155,5 @@ pub(super) fn transient<'p, 'a>(earlier: &'p Prompt<'a>, position: usize) -> Opt
 
 /// Estimated tokens of so many bytes of JSON: 3.5 bytes each.
 pub(super) fn estimate(bytes: u64) -> Tokens {
-    Tokens(bytes.saturating_mul(2) / 7)
+    Tokens::of_bytes(bytes)
 }

@@ -37,7 +37,7 @@ impl Deferral {
     /// How the tools of servers are listed, whose definitions have so many bytes; `is_native` says that requests take
     /// `defer_loading`.
     pub(super) fn listing(self, is_native: bool, bytes: u64, window: Tokens) -> Listing {
-        let tokens = Tokens(bytes * 2 / 7);
+        let tokens = Tokens::of_bytes(bytes);
         let pays = match (self, is_native) {
             (Self::Off, _) => false,
             (Self::On | Self::All, _) => true,

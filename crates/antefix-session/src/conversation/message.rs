@@ -228,15 +228,10 @@ impl Message {
 
 /// What the planner needs to know of a position; tokens are estimated at 3.5 bytes each.
 pub(super) fn segment_of(position: &Position) -> Segment {
-    let by_length = position.range.len() as u64 * 2 / 7;
-    // Pictures are counted by their size on a screen and not by their bytes.
-    Segment::of(position, Tokens(if position.image { by_length.min(MOST_OF_AN_IMAGE) } else { by_length }))
+    let by_length = Tokens::of_bytes(position.range.len() as u64);
+    let tokens = if position.image { by_length.min(Tokens::OF_AN_IMAGE) } else { by_length };
+    Segment::of(position, tokens)
 }
-
-/// Tokens of a block with an image in it at most, where it must be estimated. Source: an image of the largest size that
-/// is not scaled down has about 4,800 tokens on the newest models, 1,600 on others
-/// (platform.claude.com/docs/en/build-with-claude/vision, September 2026).
-const MOST_OF_AN_IMAGE: u64 = 5_000;
 
 #[cfg(test)]
 mod tests {

@@ -372,7 +372,7 @@ impl Session {
     fn length_of(&self, lane: &LaneRecord, messages: &[Saying]) -> Tokens {
         let messages = messages.iter().map(|saying| saying.fragment.len());
         let bytes = lane.tools.len() + lane.system.len() + messages.sum::<usize>();
-        self.conversation.in_proportion(Tokens(bytes as u64 * 2 / 7))
+        self.conversation.in_proportion(Tokens::of_bytes(bytes as u64))
     }
 
     fn rest(&mut self, step: &mut Step) {

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use antefix_mcp::scripted::{Around, serve};
 use antefix_mcp::{Options, ServerConfig, ServerView, ToolInfo};
+use antefix_models::Tokens;
 use antefix_tools::Definition;
 
 use crate::cli::{McpAction, McpArgs};
@@ -111,10 +112,5 @@ fn definition_bytes(tool: &ToolInfo) -> u64 {
 
 /// Tokens of all definitions of a server, estimated.
 fn definition_tokens(server: &ServerView) -> u64 {
-    tokens(server.tools.iter().map(definition_bytes).sum())
-}
-
-/// Tokens of so many bytes, at 3.5 bytes each.
-fn tokens(bytes: u64) -> u64 {
-    (bytes * 2).div_ceil(7)
+    Tokens::of_bytes(server.tools.iter().map(definition_bytes).sum()).0
 }

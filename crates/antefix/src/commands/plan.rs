@@ -24,7 +24,7 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let model = request.model.clone().unwrap_or_default();
     let rules = rules(platform, &model);
     let positions = positions(&request);
-    let tokens = |position: &Position| Tokens(position.range.len() as u64 * 2 / 7);
+    let tokens = |position: &Position| Tokens::of_bytes(position.range.len() as u64);
     let segments: Vec<Segment> =
         positions.iter().map(|position| Segment::of(position, tokens(position))).collect();
     let confirmed = match args.confirmed {

@@ -185,5 +185,5 @@ pub(super) fn has_no_results(message: &Message) -> bool {
 
 /// Tokens of content blocks, estimated at 3.5 bytes each.
 fn tokens(content: &[Bytes]) -> u64 {
-    content.iter().map(|block| block.len() as u64 * 2 / 7).sum()
+    content.iter().map(|block| Tokens::of_bytes(block.len() as u64).0).sum()
 }

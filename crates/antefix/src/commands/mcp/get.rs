@@ -1,9 +1,10 @@
 use std::process::ExitCode;
 
 use antefix_mcp::{Hub, PromptInfo, ResourceInfo, ServerView, State, Wait};
+use antefix_models::Tokens;
 
 use super::list::about;
-use super::{Surroundings, definition_bytes, definition_tokens, tokens};
+use super::{Surroundings, definition_bytes, definition_tokens};
 use crate::failure::Failure;
 use crate::out::say;
 use crate::screen::harmless;
@@ -109,7 +110,7 @@ impl Page<'_> {
             definition_tokens(server)
         );
         for tool in server.tools.iter() {
-            say!("  {}  ~{} tokens", harmless(&tool.wire_name), tokens(definition_bytes(tool)));
+            say!("  {}  ~{} tokens", harmless(&tool.wire_name), Tokens::of_bytes(definition_bytes(tool)).0);
             let first = tool.description.lines().next().unwrap_or_default();
             say!("      {}", harmless(first));
         }

@@ -1,3 +1,4 @@
+use antefix_models::Tokens;
 use antefix_session::conversation::{Conversation, Lane, Reminder};
 
 use crate::out::say;
@@ -59,5 +60,5 @@ fn text<'a>(reminder: &Reminder<'a>) -> &'a str {
 }
 
 fn tokens(reminder: &Reminder<'_>) -> u64 {
-    text(reminder).len() as u64 * 2 / 7
+    Tokens::of_bytes(text(reminder).len() as u64).0
 }

@@ -120,7 +120,7 @@ impl Replay<'_> {
             // It is asked for at the end of the whole history, which is in the cache, and answered in full.
             let all: Vec<Bytes> = step.said.iter().map(|said| said.text.clone()).collect();
             let counts =
-                self.send(&self.marked(&head, &all, step), step.at_ms, Tokens(bytes as u64 * 2 / 7))?;
+                self.send(&self.marked(&head, &all, step), step.at_ms, Tokens::of_bytes(bytes as u64))?;
             self.add(sum, step, counts);
             self.outcome.extra += 1;
         }
@@ -236,16 +236,12 @@ impl Replay<'_> {
         let day = antefix_session::spend::date(antefix_session::record::Millis(step.at_ms));
         let prices = self.book.price(step.platform, model, day, Modifiers::default(), counts.prompt());
         sum.cost = sum.cost.zip(prices).map(|(sum, prices)| sum + cost(&prices, &counts));
-        sum.counts.uncached += counts.uncached;
-        sum.counts.read += counts.read;
-        sum.counts.write_5m += counts.write_5m;
-        sum.counts.write_1h += counts.write_1h;
-        sum.counts.output += counts.output;
+        sum.counts += counts;
     }
 
     fn lost(&self, limit: usize) -> String {
-        let (times, tokens) = (self.history.times, self.history.lost_bytes * 2 / 7);
-        let over = limit * 2 / 7;
+        let (times, tokens) = (self.history.times, Tokens::of_bytes(self.history.lost_bytes as u64).0);
+        let over = Tokens::of_bytes(limit as u64).0;
         match self.plan.history {
             History::Keep => String::new(),
             _ if times == 0 => {
