@@ -3,6 +3,7 @@
 mod markers;
 mod messages;
 mod params;
+mod schema;
 
 pub(crate) use markers::markers;
 
@@ -55,6 +56,9 @@ fn check_tool(index: usize, tool: &Tool) -> Result<(), ApiError> {
     if tool.custom && (tool.name.len() > 128 || !tool.name.chars().all(plain)) {
         let problem = "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'";
         return Err(ApiError::invalid(format!("tools.{index}.custom.name: {problem}")));
+    }
+    if let Some(schema) = &tool.schema {
+        schema::check(&format!("tools.{index}.custom"), schema)?;
     }
     if tool.deferred && tool.marker.is_some() {
         let problem = "cache_control cannot be set on a tool with defer_loading=true";

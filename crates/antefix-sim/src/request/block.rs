@@ -61,6 +61,8 @@ pub(crate) struct Tool {
     pub marker: Option<Marker>,
     /// The client's own, not one the provider defines.
     pub custom: bool,
+    /// Its `input_schema` as sent; `None` if the provider defines it.
+    pub schema: Option<String>,
     /// A web search or web fetch tool, which is rendered into the system level.
     pub web: bool,
 }
@@ -73,7 +75,8 @@ impl Tool {
         let kind = present(node, "type").and_then(|kind| kind.str()).unwrap_or("custom".into());
         let name = ["name", "mcp_server_name"].iter().find_map(|key| node.get(key)?.str());
         let name = name.ok_or_else(|| ApiError::invalid(format!("{path}.name: Field required")))?;
-        if kind == "custom" && node.get("input_schema").is_none() {
+        let schema = node.get("input_schema").filter(|_| kind == "custom");
+        if kind == "custom" && schema.is_none() {
             return Err(ApiError::invalid(format!("{path}.custom.input_schema: Field required")));
         }
         let marker = node.get("cache_control");
@@ -84,6 +87,7 @@ impl Tool {
             deferred: node.get("defer_loading").and_then(|value| value.bool()) == Some(true),
             marker: marker.flatten(),
             custom: kind == "custom",
+            schema: schema.map(|schema| schema.raw().to_owned()),
             web: kind.starts_with("web_search_") || kind.starts_with("web_fetch_"),
         })
     }

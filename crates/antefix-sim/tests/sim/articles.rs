@@ -139,7 +139,7 @@ fn an_unreferenced_deferred_tool_costs_nothing() {
     assert_eq!(lab.pay(0, "T200 u90!", ""), "r0 w290 i0");
     let appended = body("T200 u90!", "").replace(
         "],\"messages\"",
-        ",{\"name\":\"late\",\"description\":\"d\",\"input_schema\":{},\"defer_loading\":true}],\"messages\"",
+        ",{\"name\":\"late\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"},\"defer_loading\":true}],\"messages\"",
     );
     assert_eq!(lab.post(1, &appended).status, 200);
     assert_eq!(lab.simulator.log()[1].read, 290);

@@ -119,7 +119,7 @@ impl Bound {
         let script = "rule\n  think Let me see.\n  text Answer to {{said}}.\n";
         Self {
             lab: Lab::scripted(Config { binding, ..test_config() }, script),
-            tools: "{\"name\":\"t\",\"input_schema\":{}}".to_owned(),
+            tools: "{\"name\":\"t\",\"input_schema\":{\"type\":\"object\"}}".to_owned(),
             system: "Be kind.".to_owned(),
             messages: Vec::new(),
             extra: String::new(),
@@ -159,10 +159,19 @@ fn history_in_front_of_bound_thinking_cannot_be_edited() {
     let cases: [(&str, Edit, u16, u16); 13] = [
         ("nothing", |_| {}, 200, 200),
         ("the system prompt", |bound| bound.system.push('!'), 400, 200),
-        ("a tool added", |bound| bound.tools.push_str(",{\"name\":\"u\",\"input_schema\":{}}"), 400, 200),
+        (
+            "a tool added",
+            |bound| bound.tools.push_str(",{\"name\":\"u\",\"input_schema\":{\"type\":\"object\"}}"),
+            400,
+            200,
+        ),
         (
             "a deferred tool added",
-            |bound| bound.tools.push_str(",{\"name\":\"u\",\"input_schema\":{},\"defer_loading\":true}"),
+            |bound| {
+                bound.tools.push_str(
+                    ",{\"name\":\"u\",\"input_schema\":{\"type\":\"object\"},\"defer_loading\":true}",
+                );
+            },
             200,
             200,
         ),

@@ -258,6 +258,54 @@ fn messages_have_roles_and_content() {
 }
 
 #[test]
+fn schemas_and_names_of_tools_are_checked() {
+    let tool = |name: &str, schema: &str| {
+        with(&format!(r#""tools":[{{"name":"{name}","input_schema":{schema}}}],"#), USER)
+    };
+    let top = "input_schema does not support oneOf, allOf, or anyOf at the top level";
+    let key = "tools.0.custom.input_schema.properties: Property keys should match pattern";
+    let (most, more) = ("a".repeat(64), "a".repeat(65));
+    let cases = [
+        ("plain", r#"{"type":"object"}"#, ""),
+        ("an alternative inside", r#"{"type":"object","properties":{"a":{"oneOf":[]}}}"#, ""),
+        ("oneOf", r#"{"type":"object","oneOf":[]}"#, top),
+        ("allOf", r#"{"type":"object","allOf":[]}"#, top),
+        ("anyOf", r#"{"type":"object","anyOf":[]}"#, top),
+        ("no type", "{}", "tools.0.custom.input_schema.type: Field required"),
+        ("another type", r#"{"type":"array"}"#, "input_schema.type: Input should be 'object'"),
+        ("two types", r#"{"type":["object","null"]}"#, "input_schema.type: Input should be 'object'"),
+        ("no object", "[]", "input_schema: Input should be a valid dictionary"),
+        (
+            "properties are a list",
+            r#"{"type":"object","properties":[]}"#,
+            "properties: Input should be a valid",
+        ),
+        ("a property with all letters", r#"{"type":"object","properties":{"aZ9_.-":{}}}"#, ""),
+        ("a space", r#"{"type":"object","properties":{"a b":{}}}"#, key),
+        ("an accent", r#"{"type":"object","properties":{"\u00e9":{}}}"#, key),
+        ("no name", r#"{"type":"object","properties":{"":{}}}"#, key),
+        ("the longest", &format!(r#"{{"type":"object","properties":{{"{most}":{{}}}}}}"#), ""),
+        ("one more", &format!(r#"{{"type":"object","properties":{{"{more}":{{}}}}}}"#), key),
+    ];
+    for (name, schema, expect) in cases {
+        check(name, &tool("t", schema), expect);
+    }
+    let pattern = "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'";
+    for (name, expect) in [
+        ("aZ9_-", ""),
+        ("a.b", pattern),
+        ("a b", pattern),
+        (&"n".repeat(128), ""),
+        (&"n".repeat(129), pattern),
+    ] {
+        check(name, &tool(name, r#"{"type":"object"}"#), expect);
+    }
+    let sent = Lab::new(test_config()).post(0, &tool("t", "{}"));
+    assert!(sent.text.contains(r#""type":"invalid_request_error""#), "{}", sent.text);
+    check("the provider's own", &with(r#""tools":[{"name":"bash","type":"bash_20250124"}],"#, USER), "");
+}
+
+#[test]
 fn system_messages_have_their_places() {
     let server = "{\"role\":\"assistant\",\"content\":[{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"web_search\",\"input\":{}},{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"s\",\"content\":[]}]}";
     let system = "{\"role\":\"system\",\"content\":\"x\"}";

@@ -30,7 +30,7 @@ fn outline(sent: &Sent) -> String {
 }
 
 fn ask(script: &str, messages: &str) -> String {
-    let tools = "{\"name\":\"read\",\"input_schema\":{}}";
+    let tools = "{\"name\":\"read\",\"input_schema\":{\"type\":\"object\"}}";
     let request = format!(
         "{{\"model\":\"claude-test\",\"max_tokens\":900,\"tools\":[{tools}],\"messages\":[{messages}]}}"
     );
@@ -136,7 +136,7 @@ fn scripts_say_what_is_wrong_with_them() {
 #[test]
 fn the_default_script_can_be_played_with() {
     let ask = |messages: &str| {
-        let tools = "{\"name\":\"read\",\"input_schema\":{}}";
+        let tools = "{\"name\":\"read\",\"input_schema\":{\"type\":\"object\"}}";
         let request = format!(
             "{{\"model\":\"claude-test\",\"max_tokens\":900,\"tools\":[{tools}],\"messages\":[{messages}]}}"
         );
