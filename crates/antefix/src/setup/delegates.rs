@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use antefix_models::Rules;
 use antefix_runtime::agents::Agents;
 use antefix_runtime::driver::Purse;
 use antefix_runtime::head::HeadSpec;
 use antefix_runtime::skills::Skills;
 use antefix_runtime::store::{Sessions, Summary};
-use antefix_runtime::subagents::{SubagentSpec, Subagents};
+use antefix_runtime::subagents::{SubagentSpec, Subagents, Surround};
 use antefix_runtime::transcript;
+use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
-use antefix_tools::{Skill, Task, Tool};
+use antefix_tools::{Registry, Skill, Task, Tool};
 
 use crate::endpoint::{self, Endpoint};
 use crate::environment::Environment;
@@ -20,15 +22,77 @@ use crate::folders;
 use crate::settings::Settings as Holding;
 use crate::surroundings::{self, Callable};
 
-/// The skills that may be called in a folder: the user's own and the project's.
-pub fn skills(environment: &Environment, cwd: &Path) -> Skills {
-    Skills::new(own_folders(environment, "skills"), cwd)
+/// Where work is handed to, and where instructions come from.
+pub struct Delegates {
+    /// The skills of the user and of the folder.
+    pub skills: Arc<Skills>,
+    /// What runs subagents.
+    pub subagents: Arc<Subagents>,
 }
 
-/// The tools that give them and hand work on.
-pub fn tools(skills: &Arc<Skills>, subagents: &Arc<Subagents>) -> [Arc<dyn Tool>; 2] {
-    let (skills, subagents) = (Arc::<Skills>::clone(skills), Arc::<Subagents>::clone(subagents));
-    [Arc::new(Skill::new(skills)), Arc::new(Task::new(subagents))]
+impl Delegates {
+    /// The tools that give skills and hand work on.
+    pub fn tools(&self) -> [Arc<dyn Tool>; 2] {
+        let (skills, subagents) =
+            (Arc::<Skills>::clone(&self.skills), Arc::<Subagents>::clone(&self.subagents));
+        [Arc::new(Skill::new(skills)), Arc::new(Task::new(subagents))]
+    }
+
+    /// What the model is told of them, as far as there is a tool for it.
+    pub fn callable(&self, registry: &Registry) -> Callable {
+        Callable {
+            skills: registry.get(Skill::NAME).map(|_| Arc::clone(&self.skills)),
+            agents: registry.get(Task::NAME).map(|_| self.subagents.agents().clone()),
+        }
+    }
+}
+
+/// What subagents are to have from the session that they work for.
+pub struct Employer<'a> {
+    /// Where the user's own files are.
+    pub environment: &'a Environment,
+    /// Who answers.
+    pub endpoint: &'a Endpoint,
+    /// What holds in the folder.
+    pub holding: &'a Holding,
+}
+
+impl Employer<'_> {
+    /// What is there for a session in `cwd`: subagents go behind the head that it begins with.
+    pub fn delegates(
+        &self,
+        sessions: &Sessions,
+        cwd: &Path,
+        head: HeadSpec,
+        settings: &Settings,
+    ) -> Delegates {
+        let skills = Arc::new(Skills::new(own_folders(self.environment, "skills"), cwd));
+        let subagents = Arc::new(Subagents::new(SubagentSpec {
+            sessions: sessions.clone(),
+            agents: Agents::new(own_folders(self.environment, "agents"), cwd),
+            head,
+            rules: self.rules(),
+            settings: settings.clone(),
+            surroundings: self.surroundings(settings.limits, &skills),
+        }));
+        Delegates { skills, subagents }
+    }
+
+    fn rules(&self) -> Box<dyn Fn(&str) -> Rules + Send + Sync> {
+        let (preset, platform) = (self.endpoint.preset.clone(), self.endpoint.platform);
+        Box::new(move |model| endpoint::rules_at(preset.as_ref(), platform, model))
+    }
+
+    fn surroundings(&self, limits: Limits, skills: &Arc<Skills>) -> Box<Surround> {
+        let (environment, holding) = (self.environment.clone(), self.holding.clone());
+        let skills = Arc::clone(skills);
+        Box::new(move |context| {
+            // A subagent names no agents: it starts no subagents.
+            let callable = Callable { skills: Some(Arc::clone(&skills)), agents: None };
+            let watcher = surroundings::watcher(&environment, &holding, context, limits, callable);
+            (watcher, surroundings::surroundings(context, &holding))
+        })
+    }
 }
 
 /// The user's own folders of a kind, those for all agents and those for this one.
@@ -58,44 +122,4 @@ pub fn spent_before(
         }
     }
     Ok(())
-}
-
-/// What subagents are to have from the session that they work for.
-pub struct Employer<'a> {
-    /// Where the user's own files are.
-    pub environment: &'a Environment,
-    /// Who answers.
-    pub endpoint: &'a Endpoint,
-    /// What holds in the folder.
-    pub holding: &'a Holding,
-    /// The skills there.
-    pub skills: &'a Arc<Skills>,
-}
-
-impl Employer<'_> {
-    /// What runs subagents in `cwd`, behind the head that a session here begins with.
-    pub fn subagents(
-        &self,
-        sessions: &Sessions,
-        cwd: &Path,
-        head: HeadSpec,
-        settings: &Settings,
-    ) -> Subagents {
-        let (preset, platform) = (self.endpoint.preset.clone(), self.endpoint.platform);
-        let (environment, holding) = (self.environment.clone(), self.holding.clone());
-        let (limits, skills) = (settings.limits, Arc::clone(self.skills));
-        Subagents::new(SubagentSpec {
-            sessions: sessions.clone(),
-            agents: Agents::new(own_folders(self.environment, "agents"), cwd),
-            head,
-            rules: Box::new(move |model| endpoint::rules_at(preset.as_ref(), platform, model)),
-            settings: settings.clone(),
-            surroundings: Box::new(move |context| {
-                // A subagent names no agents: it starts no subagents.
-                let callable = Callable { skills: Some(Arc::clone(&skills)), agents: None };
-                let watcher = surroundings::watcher(&environment, &holding, context, limits, callable);
-                (watcher, surroundings::surroundings(context, &holding))
-            }),
-        })
-    }
 }
