@@ -24,8 +24,16 @@ pub(crate) fn check(request: &Request, rules: &Rules, config: &Config) -> Result
         message.blocks.iter().try_for_each(check_message_block)?;
         if message.role == Role::System {
             check_system(index, request, rules)?;
+        } else if let Some(block) = message.blocks.iter().find(|block| is_change(block)) {
+            return Err(ApiError::invalid(format!(
+                "{}: role '{}' does not support {} blocks",
+                block.path,
+                message.role.name(),
+                block.kind
+            )));
         }
     }
+    check_offers(request)?;
     check_ending(messages)?;
     check_tool_pairs(messages)?;
     if config.thinking_first && request.params.thinking.is_enabled() {
@@ -67,8 +75,8 @@ fn check_message_block(block: &Block) -> Result<(), ApiError> {
 }
 
 /// Placement of a system message: after a user turn or a server tool's result, last or before an assistant
-/// turn, never first; text only (page on mid-conversation system messages, August 2026). Several in a row are
-/// one turn.
+/// turn, never first; text and, behind a user turn, tool changes only (page on mid-conversation system messages and tool
+/// changes, August 2026). Several in a row are one turn.
 fn check_system(index: usize, request: &Request, rules: &Rules) -> Result<(), ApiError> {
     let messages = &request.messages;
     let Some(message) = messages.get(index) else { return Ok(()) };
@@ -88,6 +96,18 @@ fn check_system(index: usize, request: &Request, rules: &Rules) -> Result<(), Ap
     if after.is_some_and(|after| after.role == Role::User) {
         return refuse("a system message must be last or be followed by an assistant message");
     }
+    let changes = message.blocks.iter().any(is_change);
+    if changes && rules.in_band_tools != Support::Yes {
+        return refuse("tool changes are not supported on this model");
+    }
+    if changes && before.is_some_and(|before| before.role == Role::Assistant) {
+        return refuse("tool changes cannot follow a paused assistant message");
+    }
+    if changes && message.clears {
+        return Err(ApiError::invalid(format!(
+            "messages.{index}: a turn-scoped system message supports text blocks only (clear_at: 'next_user_message')"
+        )));
+    }
     check_system_blocks(index, message, request)?;
     if message.clears && message.blocks.iter().any(|block| !block.markers.is_empty()) {
         return refuse("cache_control cannot be set on a system message with clear_at");
@@ -97,10 +117,16 @@ fn check_system(index: usize, request: &Request, rules: &Rules) -> Result<(), Ap
 
 fn check_system_blocks(index: usize, message: &Message, request: &Request) -> Result<(), ApiError> {
     for block in &message.blocks {
-        let change = matches!(block.kind.as_str(), "tool_addition" | "tool_removal");
-        let allowed = block.kind == "text" || (change && request.params.has_beta(TOOL_CHANGES_BETA));
-        if !allowed {
+        let inline = request.params.has_beta(INLINE_TOOLS_BETA);
+        let takes_changes = inline || request.params.has_beta(TOOL_CHANGES_BETA);
+        if block.kind != "text" && !(is_change(block) && takes_changes) {
             return Err(ApiError::invalid(format!("{}.type: Input should be 'text'", block.path)));
+        }
+        if block.defines && !inline {
+            return Err(ApiError::invalid(format!(
+                "{}.{}.tool.type: Input should be 'tool_reference'",
+                block.path, block.kind
+            )));
         }
     }
     let beta_missing = |names: &[&str]| !names.iter().any(|name| request.params.has_beta(name));
@@ -111,6 +137,27 @@ fn check_system_blocks(index: usize, message: &Message, request: &Request) -> Re
         return Err(ApiError::invalid(format!(
             "messages.{index}.output_config: Extra inputs are not permitted"
         )));
+    }
+    Ok(())
+}
+
+fn is_change(block: &Block) -> bool {
+    matches!(block.kind.as_str(), "tool_addition" | "tool_removal")
+}
+
+/// What is withdrawn has to be before the model: declared without `defer_loading`, referred to, or added, and not
+/// withdrawn since. The page does not say what the API makes of another removal; it is refused here, so that no client
+/// relies on it.
+fn check_offers(request: &Request) -> Result<(), ApiError> {
+    let mut offered: BTreeSet<&str> =
+        request.tools.iter().filter(|tool| !tool.deferred).map(|tool| tool.name.as_str()).collect();
+    for block in request.messages.iter().flat_map(|message| &message.blocks) {
+        offered.extend(block.offers.iter().map(String::as_str));
+        if let Some(name) = &block.withdraws
+            && !offered.remove(name.as_str())
+        {
+            return Err(ApiError::invalid(format!("{}: tool '{name}' is not available here", block.path)));
+        }
     }
     Ok(())
 }
@@ -229,5 +276,7 @@ fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
 
 const CLEAR_AT_BETA: &str = "mid-conversation-system-clear-at-2026-08-21";
 const TOOL_CHANGES_BETA: &str = "mid-conversation-tool-changes-2026-07-01";
+/// The one for additions that define their tool, which takes references as well.
+const INLINE_TOOLS_BETA: &str = "inline-tools-2026-09-15";
 /// The documented one and the one an official client sends for the same field.
 const EFFORT_BETAS: [&str; 2] = ["mid-conversation-output-config-2026-07-01", "per-turn-control-2026-07-01"];

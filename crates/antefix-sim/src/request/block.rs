@@ -114,6 +114,12 @@ pub(crate) struct Block {
     pub citations: bool,
     /// A referenced tool that is not in the request.
     pub unknown_reference: Option<String>,
+    /// Tools that it puts before the model: those it refers to, or adds.
+    pub offers: Vec<String>,
+    /// The tool that a `tool_removal` takes away.
+    pub withdraws: Option<String>,
+    /// It defines a tool of its own.
+    pub defines: bool,
     /// Where it stands, as the API's messages name it.
     pub path: String,
 }
@@ -133,6 +139,9 @@ impl Block {
             images: 0,
             citations: false,
             unknown_reference: None,
+            offers: Vec::new(),
+            withdraws: None,
+            defines: false,
             path: path.to_owned(),
         }
     }
@@ -186,7 +195,7 @@ impl Block {
             "text" if plain_text_only(node) => Ok(self.plain.clone()),
             "tool_result" | "tool_search_tool_result" => self.render_result(node, tools),
             "tool_reference" => Ok(self.expand(node, tools)),
-            "tool_addition" => Ok(render_addition(node, tools)),
+            "tool_addition" | "tool_removal" => self.render_change(node, tools),
             _ => Ok(render_members(node, &["cache_control"], &[])),
         }
     }
@@ -215,6 +224,7 @@ impl Block {
             self.images += inner.images;
             self.citations |= inner.citations;
             self.unknown_reference = self.unknown_reference.take().or(inner.unknown_reference);
+            self.offers.extend(inner.offers);
         }
         if content.kind() == Kind::Object && content.get("tool_references").is_none() {
             text.push_str(&render_members(content, &[], &[]));
@@ -225,29 +235,52 @@ impl Block {
     fn expand(&mut self, node: Node<'_>, tools: &[&Tool]) -> String {
         let name = node.get("tool_name").and_then(|name| name.str()).unwrap_or_default();
         match tools.iter().find(|tool| tool.name == name) {
-            Some(tool) => tool.text.clone(),
+            Some(tool) => {
+                self.offers.push(name.into_owned());
+                tool.text.clone()
+            }
             None => {
                 self.unknown_reference = Some(name.into_owned());
                 String::new()
             }
         }
     }
-}
 
-/// A tool that comes in the midst of a conversation: the block, then the definition of each deferred tool it
-/// names. Where the name stands is not documented well enough, so it is looked for in the block and one level
-/// below.
-fn render_addition(node: Node<'_>, tools: &[&Tool]) -> String {
-    let mut text = render_members(node, &["cache_control"], &[]);
-    let inner = node.members().flat_map(|(_, value)| value.items().chain([value]));
-    for holder in std::iter::once(node).chain(inner) {
-        let names = ["tool_name", "name"].iter().filter_map(|key| holder.get(key)?.str());
-        for name in names {
-            let named = tools.iter().filter(|tool| tool.deferred && tool.name == name);
-            named.for_each(|tool| text.push_str(&tool.text));
+    /// A tool that is offered or withdrawn in the midst of a conversation: the block; behind an addition, the definition
+    /// it names, if that is deferred and so stands nowhere else.
+    ///
+    /// Source: `beta_request_tool_addition_block_param.py` and `beta_tool_change_tool_reference_param.py` of the
+    /// `anthropic` SDK 2.14.0 (November 2026). What a reference to a tool of a server that the provider calls means is
+    /// not followed up.
+    fn render_change(&mut self, node: Node<'_>, tools: &[&Tool]) -> Result<String, ApiError> {
+        let path = format!("{}.{}.tool", self.path, self.kind);
+        let missing = |path: &str| ApiError::invalid(format!("{path}: Field required"));
+        let tool = present(node, "tool").ok_or_else(|| missing(&path))?;
+        let mut text = render_members(node, &["cache_control"], &[]);
+        let is_addition = self.kind == "tool_addition";
+        match tool.get("type").and_then(|kind| kind.str()).unwrap_or_default().as_ref() {
+            "tool_reference" => {
+                let name = present(tool, "name").and_then(|name| name.str());
+                let name = name.ok_or_else(|| missing(&format!("{path}.tool_reference.name")))?.into_owned();
+                match tools.iter().find(|tool| tool.name == name) {
+                    Some(tool) if is_addition && tool.deferred => text.push_str(&tool.text),
+                    Some(_) => {}
+                    None => self.unknown_reference = Some(name.clone()),
+                }
+                if is_addition {
+                    self.offers.push(name);
+                } else {
+                    self.withdraws = Some(name);
+                }
+            }
+            "tool_definition" if is_addition => self.defines = true,
+            "mcp_tool_reference" | "mcp_toolset_reference" => {}
+            _ => {
+                return Err(ApiError::invalid(format!("{path}.type: Input should be 'tool_reference'")));
+            }
         }
+        Ok(text)
     }
-    text
 }
 
 /// Whether a text block says nothing besides its text.

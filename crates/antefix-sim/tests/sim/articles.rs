@@ -161,16 +161,24 @@ fn a_tool_added_in_band_is_appended() {
     lab.betas = "mid-conversation-tool-changes-2026-07-01".to_owned();
     assert_eq!(lab.post(0, &request("")).status, 200);
     let first = lab.simulator.log()[0].total();
-    for addition in [
-        "{\"type\":\"tool_addition\",\"tool_name\":\"late\"}",
-        "{\"type\":\"tool_addition\",\"tool\":{\"type\":\"tool_reference\",\"tool_name\":\"late\"}}",
-    ] {
-        let sent = lab.post(1, &request(&format!(",{{\"role\":\"system\",\"content\":[{addition}]}}")));
-        assert_eq!(sent.status, 200, "{}", sent.text);
-        let billed = lab.simulator.log().last().unwrap();
-        assert_eq!(billed.read, first, "{addition}");
-        assert!((500..700).contains(&billed.write_5m), "{addition}: {}", billed.write_5m);
-    }
+    let change = |kind: &str, name: &str| {
+        format!("{{\"type\":\"{kind}\",\"tool\":{{\"type\":\"tool_reference\",\"name\":\"{name}\"}}}}")
+    };
+    let said = |content: &str| format!(",{{\"role\":\"system\",\"content\":[{content}]}}");
+    let added = said(&change("tool_addition", "late"));
+    let sent = lab.post(1, &request(&added));
+    assert_eq!(sent.status, 200, "{}", sent.text);
+    let billed = lab.simulator.log().last().unwrap();
+    assert_eq!(billed.read, first);
+    assert!((500..700).contains(&billed.write_5m), "{}", billed.write_5m);
+    let so_far = billed.total();
+    let answer = ",{\"role\":\"assistant\",\"content\":\"yes\"},{\"role\":\"user\",\"content\":\"and now\"}";
+    let taken = said(&[change("tool_removal", "late"), change("tool_removal", "base")].join(","));
+    let sent = lab.post(2, &request(&format!("{added}{answer}{taken}")));
+    assert_eq!(sent.status, 200, "{}", sent.text);
+    let billed = lab.simulator.log().last().unwrap();
+    assert_eq!(billed.read, so_far, "what is withdrawn stays where it stands");
+    assert!(billed.write_5m < 300, "a removal is no definition: {}", billed.write_5m);
 }
 
 /// Changing the definition of a deferred tool costs nothing while nobody has referred to it; once somebody has,

@@ -352,20 +352,12 @@ fn system_messages_have_their_places() {
 fn previews_need_their_beta() {
     let clear = "{\"role\":\"system\",\"content\":\"x\",\"clear_at\":\"next_user_message\"}";
     let marked = "{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"x\",\"cache_control\":{\"type\":\"ephemeral\"}}],\"clear_at\":\"next_user_message\"}";
-    let removal = "{\"role\":\"system\",\"content\":[{\"type\":\"tool_removal\",\"tool_name\":\"t\"}]}";
     let effort = "{\"role\":\"system\",\"content\":[],\"output_config\":{\"effort\":\"low\"}}";
     let clear_beta = "mid-conversation-system-clear-at-2026-08-21";
     let cases = [
         ("clear_at", "", messages(&format!("{USER},{clear}")), "clear_at"),
         ("clear_at", clear_beta, messages(&format!("{USER},{clear}")), ""),
         ("clear_at with a marker", clear_beta, messages(&format!("{USER},{marked}")), "with clear_at"),
-        ("tool_removal", "", messages(&format!("{USER},{removal}")), "Input should be 'text'"),
-        (
-            "tool_removal",
-            "mid-conversation-tool-changes-2026-07-01",
-            messages(&format!("{USER},{removal}")),
-            "",
-        ),
         ("effort", "", messages(&format!("{USER},{effort}")), "output_config"),
         ("effort", "mid-conversation-output-config-2026-07-01", messages(&format!("{USER},{effort}")), ""),
         ("effort", "per-turn-control-2026-07-01", messages(&format!("{USER},{effort}")), ""),
@@ -387,6 +379,96 @@ fn previews_need_their_beta() {
     for (name, betas, text, expect) in cases {
         check_with(test_config(), betas, name, &text, expect);
     }
+}
+
+/// Tools that are offered and withdrawn in system messages.
+#[test]
+fn tool_changes_are_held_to_their_rules() {
+    const TOOLS: &str = r#""tools":[{"name":"open","description":"d","input_schema":{"type":"object"}},{"name":"late","description":"d","input_schema":{"type":"object"},"defer_loading":true}],"#;
+    let change = |kind: &str, name: &str| {
+        format!(r#"{{"type":"tool_{kind}","tool":{{"type":"tool_reference","name":"{name}"}}}}"#)
+    };
+    let said =
+        |role: &str, blocks: &[String]| format!(r#"{{"role":"{role}","content":[{}]}}"#, blocks.join(","));
+    let system = |blocks: &[String]| said("system", blocks);
+    let (add, take) = (|name: &str| change("addition", name), |name: &str| change("removal", name));
+    let answered = |first: String, then: String| {
+        format!(r#"{USER},{first},{{"role":"assistant","content":"yes"}},{USER},{then}"#)
+    };
+    let behind = |message: String| format!("{USER},{message}");
+    let found = RESULT.replace(r#""x""#, r#"[{"type":"tool_reference","tool_name":"late"}]"#);
+    let paused = r#"{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s","content":[]}]}"#;
+    let bare = |tool: &str| system(&[format!(r#"{{"type":"tool_addition"{tool}}}"#)]);
+    let cleared = system(&[take("open")]).replace("}]}", r#"}],"clear_at":"next_user_message"}"#);
+    let (beta, inline) = ("mid-conversation-tool-changes-2026-07-01", "inline-tools-2026-09-15");
+    let defined = bare(r#","tool":{"type":"tool_definition","definition":{"name":"new","input_schema":{}}}"#);
+    let both = format!("{beta},mid-conversation-system-clear-at-2026-08-21");
+    let cases: [(&str, &str, String, &str); 21] = [
+        ("added", beta, behind(system(&[add("late")])), ""),
+        ("withdrawn", beta, behind(system(&[take("open")])), ""),
+        ("without the beta", "", behind(system(&[take("open")])), "Input should be 'text'"),
+        ("under the beta of definitions", inline, behind(system(&[take("open")])), ""),
+        ("not in the list", beta, behind(system(&[add("nobody")])), "Tool reference 'nobody' not found"),
+        (
+            "not in the list, withdrawn",
+            beta,
+            behind(system(&[take("nobody")])),
+            "Tool reference 'nobody' not found",
+        ),
+        ("never offered", beta, behind(system(&[take("late")])), "tool 'late' is not available here"),
+        (
+            "withdrawn twice",
+            beta,
+            answered(system(&[take("open")]), system(&[take("open")])),
+            "tool 'open' is not available here",
+        ),
+        ("offered again", beta, answered(system(&[take("open")]), system(&[add("open")])), ""),
+        ("found and withdrawn", beta, format!("{USER},{CALL},{found},{}", system(&[take("late")])), ""),
+        ("added and withdrawn", beta, answered(system(&[add("late")]), system(&[take("late")])), ""),
+        ("by the user", beta, said("user", &[take("open")]), "role 'user' does not support tool_removal"),
+        (
+            "by the model",
+            beta,
+            format!("{USER},{},{USER}", said("assistant", &[add("late")])),
+            "role 'assistant' does not support",
+        ),
+        (
+            "in front of all",
+            beta,
+            format!("{},{USER}", system(&[take("open")])),
+            "cannot be the first message",
+        ),
+        (
+            "in front of the user",
+            beta,
+            format!("{USER},{},{USER}", system(&[take("open")])),
+            "must be last or be followed by an assistant",
+        ),
+        (
+            "behind a pause",
+            beta,
+            format!("{USER},{paused},{}", system(&[take("open")])),
+            "cannot follow a paused assistant",
+        ),
+        ("for a turn", &both, behind(cleared), "supports text blocks only"),
+        ("without a tool", beta, behind(bare("")), "tool: Field required"),
+        (
+            "without a name",
+            beta,
+            behind(bare(r#","tool":{"type":"tool_reference","tool_name":"late"}"#)),
+            "tool_reference.name: Field required",
+        ),
+        ("defined", beta, behind(defined.clone()), "Input should be 'tool_reference'"),
+        ("defined, with its beta", inline, behind(defined), ""),
+    ];
+    for (name, betas, text, expect) in cases {
+        check_with(test_config(), betas, name, &with(TOOLS, &text), expect);
+    }
+    let mut rules = test_rules();
+    rules.in_band_tools = Support::No;
+    let config = Config { rules: vec![("claude-test".to_owned(), rules)], ..test_config() };
+    let text = with(TOOLS, &behind(system(&[take("open")])));
+    check_with(config, beta, "a model without", &text, "tool changes are not supported on this model");
 }
 
 #[test]
