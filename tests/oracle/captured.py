@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import chat
-from source import BadInput, Number, Pairs, Segment, block_text, children, member, parse, split, strip_markers
+from source import BadInput, Number, Pairs, Segment, Tool, block_text, children, member, parse, split, strip_markers
 
 UNMARKABLE = {"thinking", "redacted_thinking"}
 __all__ = ["BadInput", "Number", "Pairs", "Request", "Segment", "parse", "read_capture", "strip_markers"]
@@ -74,6 +74,8 @@ class Request:
 def references(value: Any) -> Iterator[str]:
     """Names of the tools that a block expands in place."""
     if isinstance(value, Pairs):
+        if value.get("type") == "tool_removal":
+            return  # shows nothing
         if value.get("type") == "tool_reference":
             yield str(value.get("tool_name") or value.get("name"))
         for key, inner in value:
@@ -107,26 +109,27 @@ def split_message(raw: bytes) -> tuple[str, bool, list[bytes], bool]:
     return f"{parse(members['role'])}+{extra}", array, children(content) if array else [content], clears
 
 
-def read_block(pointer: str, section: str, raw: bytes, front: str, element: int, deferred: dict[str, str]) -> Segment:
+def read_block(pointer: str, section: str, raw: bytes, front: str, element: int, tools: dict[str, Tool]) -> Segment:
     """Reads one block; a plain string is one text block, and a tool_reference stands for the tool it names."""
     raw = b'{"type":"text","text":' + raw + b"}" if raw.startswith(b'"') else raw
     block, normal = read_source(raw)
     if not isinstance(block, Pairs):
         raise BadInput(f"{pointer} is neither a block nor a string")
     kind = "tool" if section == "tools" else str(block.get("type"))
-    expanded = "".join(deferred.get(name, "") for name in references(block))
+    brings = tuple(tools[name] for name in references(block) if name in tools)
+    expanded = "".join(tool.text for tool in brings if tool.deferred)
     text = sys.intern(f"{section}|{front}|{normal}{expanded}")
     markable = kind not in UNMARKABLE and not (kind == "text" and not block.get("text"))
-    return Segment(pointer, section, kind, text, strip_markers(raw), marker(block), element, markable)
+    return Segment(pointer, section, kind, text, strip_markers(raw), marker(block), element, markable, brings=brings)
 
 
-def read_message(index: int, raw: bytes, element: int, deferred: dict[str, str]) -> Iterator[Segment]:
+def read_message(index: int, raw: bytes, element: int, tools: dict[str, Tool]) -> Iterator[Segment]:
     """Reads a message; its first block also stands for where it begins and for its members besides role and content."""
     start, array, blocks, clears = split_message(raw)
     role = start.split("+", 1)[0]
     where = f"/messages/{index}/content"
     for number, block in enumerate(blocks):
-        one = read_block(f"{where}/{number}" if array else where, "messages", block, role if number else start, element, deferred)
+        one = read_block(f"{where}/{number}" if array else where, "messages", block, role if number else start, element, tools)
         yield dataclasses.replace(one, role=role, clears=clears)
     if not blocks:
         yield Segment(where, "messages", "empty", f"messages|{start}|", b"", None, element, False, role, clears)
@@ -141,7 +144,10 @@ def read_body(raw: bytes) -> tuple[list[Segment], list[tuple[str, bytes]]]:
     if "thread" in body:
         raise BadInput("a thread request holds only the new messages and cannot be judged alone")
     tools = [(index, tool, parse(tool)) for index, tool in enumerate(children(body.get("tools")))]
-    deferred = {str(read.get("name")): block_text(read) for _, _, read in tools if read.get("defer_loading") is True}
+    known: dict[str, Tool] = {}
+    for _, tool, read in tools:
+        name = str(read.get("name"))
+        known[name] = Tool(name, block_text(read), tool, read.get("defer_loading") is True)
     segments: list[Segment] = []
     elements: list[tuple[str, bytes]] = []
 
@@ -156,7 +162,7 @@ def read_body(raw: bytes) -> tuple[list[Segment], list[tuple[str, bytes]]]:
     for index, block in enumerate(children(system) if system.startswith(b"[") else [system]):
         add(f"/system/{index}", block, [read_block(f"/system/{index}", "system", block, "", len(elements), {})])
     for index, message in enumerate(children(body["messages"])):
-        add(f"/messages/{index}", message, list(read_message(index, message, len(elements), deferred)))
+        add(f"/messages/{index}", message, list(read_message(index, message, len(elements), known)))
     mark_automatically(segments, body)
     return segments, elements
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from captured import BadInput, Number, Pairs, Segment, parse
+from source import Tool
 
 IMAGE_TOKENS = 1_500
 BLOCK_TOKENS = 4
@@ -19,7 +22,8 @@ def tokens(one: Segment) -> int:
     held = images(block)
     if held and one.section != "tools":
         return held * IMAGE_TOKENS + BLOCK_TOKENS
-    return -(-2 * len(render(block, one.section == "tools").encode()) // 7) + BLOCK_TOKENS
+    tools = {tool.name: tool for tool in one.brings}
+    return -(-2 * len(render(block, one.section == "tools", tools).encode()) // 7) + BLOCK_TOKENS
 
 
 def images(block: Pairs) -> int:
@@ -29,33 +33,45 @@ def images(block: Pairs) -> int:
     return (block.get("type") == "image") + sum(images(item) for item in inner)
 
 
-def render(block: Pairs, tool: bool = False) -> str:
-    """The text of a block."""
+def render(block: Pairs, tool: bool = False, tools: Mapping[str, Tool] = MappingProxyType({})) -> str:
+    """The text of a block; `tools` are those it refers to or adds."""
     kind = block.get("type")
     if tool:
         return members(block, {"defer_loading", *(["type"] if kind == "custom" else [])})
     if kind == "text" and all(value is None or key in ("type", "text", "cache_control") for key, value in block):
         return str(block.get("text"))
     if kind in ("tool_result", "tool_search_tool_result"):
-        return result(block)
-    if kind in ("tool_reference", "tool_addition"):
-        raise BadInput(f"a `{kind}` is rendered with definitions that stand elsewhere and cannot be counted alone")
+        return result(block, tools)
+    if kind == "tool_reference":
+        return definition(block.get("tool_name"), tools)
+    if kind == "tool_addition":
+        added = block.get("tool")
+        name = added.get("name") if isinstance(added, Pairs) and added.get("type") == "tool_reference" else None
+        shown = name is not None and (name not in tools or tools[name].deferred)
+        return members(block, set()) + (definition(name, tools) if shown else "")
     return members(block, set())
 
 
-def result(block: Pairs) -> str:
+def definition(name: Any, tools: Mapping[str, Tool]) -> str:
+    """The definition that a name stands for, rendered."""
+    if name not in tools:
+        raise BadInput(f"the definition of `{name}` stands elsewhere, and is not there")
+    return render(parse(tools[name].raw), tool=True)
+
+
+def result(block: Pairs, tools: Mapping[str, Tool]) -> str:
     """The members of a tool's result, then its content."""
     content = block.get("content")
     text = members(block, {"content", *(["is_error"] if block.get("is_error") is False else [])})
     if isinstance(content, str):
         return text + content
     if isinstance(content, Pairs):
-        if content.get("tool_references") is not None:
-            raise BadInput("a result with tool references cannot be counted alone")
-        return text + members(content, set())
+        if content.get("tool_references") is None:
+            return text + members(content, set())
+        content = content.get("tool_references")
     for index, item in enumerate(content or []):
         front = f"{UNIT}{item.get('type')}{UNIT}" if index or item.get("type") != "text" else ""
-        text += front + render(item)
+        text += front + render(item, tools=tools)
     return text
 
 

@@ -120,6 +120,16 @@ def strip_markers(raw: bytes) -> bytes:
 
 
 @dataclass(frozen=True)
+class Tool:
+    """A tool of a request's array."""
+
+    name: str
+    text: str  # what must be equal
+    raw: bytes
+    deferred: bool
+
+
+@dataclass(frozen=True)
 class Segment:
     """One position of the prompt in reading order."""
 
@@ -133,3 +143,4 @@ class Segment:
     markable: bool = True
     role: str = ""  # of its message
     clears: bool = False  # its message is dropped once a user's follows
+    brings: tuple[Tool, ...] = ()  # tools of the array that the block refers to or adds

@@ -6,6 +6,7 @@ import unittest
 
 import simulated
 from captured import BadInput, Segment, parse
+from source import Tool
 
 
 def segment(raw: str, section: str = "messages") -> Segment:
@@ -31,6 +32,25 @@ class Rendering(unittest.TestCase):
             with self.subTest(raw):
                 self.assertEqual(simulated.render(parse(raw.encode())), expect)
 
+    def test_definitions_stand_where_they_are_brought(self) -> None:
+        raw = b'{"name":"n","description":"d","defer_loading":true,"cache_control":{"type":"ephemeral"}}'
+        shown = 'description="d"\nname="n"\n'
+        reference = '{"type":"tool_reference","tool_name":"n"}'
+        addition = '{"type":"tool_addition","tool":{"type":"tool_reference","name":"n"}}'
+        itself = 'tool={"type":"tool_reference","name":"n",}\ntype="%s"\n'
+        cases = (
+            (reference, True, shown),
+            (reference, False, shown),
+            (addition, True, itself % "tool_addition" + shown),
+            (addition, False, itself % "tool_addition"),  # it stands in the array already
+            (addition.replace("addition", "removal"), True, itself % "tool_removal"),
+            ('{"type":"tool_result","content":[%s]}' % reference, True, 'type="tool_result"\n\x1ftool_reference\x1f' + shown),
+            ('{"type":"tool_search_tool_result","content":{"tool_references":[%s]}}' % reference, True, 'type="tool_search_tool_result"\n\x1ftool_reference\x1f' + shown),
+        )
+        for block, deferred, expect in cases:
+            with self.subTest(block):
+                self.assertEqual(simulated.render(parse(block.encode()), tools={"n": Tool("n", "", raw, deferred)}), expect)
+
     def test_tools_leave_out_the_usual_type(self) -> None:
         raw = b'{"name":"n","type":"custom","input_schema":{"type":"object"}}'
         self.assertEqual(simulated.render(parse(raw), tool=True), 'input_schema={"type":"object",}\nname="n"\n')
@@ -45,7 +65,7 @@ class Rendering(unittest.TestCase):
                 self.assertEqual(simulated.tokens(segment(raw)), expect)
 
     def test_what_stands_elsewhere_is_refused(self) -> None:
-        for raw in ('{"type":"tool_reference","tool_name":"n"}', '{"type":"tool_addition"}', ""):
+        for raw in ('{"type":"tool_reference","tool_name":"n"}', '{"type":"tool_addition","tool":{"type":"tool_reference","name":"n"}}', ""):
             with self.subTest(raw), self.assertRaises(BadInput):
                 simulated.tokens(segment(raw))
 
