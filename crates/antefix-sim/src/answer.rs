@@ -26,6 +26,8 @@ pub(crate) struct Answer {
     /// The `diagnostics` member, as JSON; `None` if not asked for.
     pub diagnostics: Option<String>,
     pub dropped: Vec<Dropped>,
+    /// The `applied_edits`, as JSON; `None` if none were asked for.
+    pub applied: Option<String>,
 }
 
 /// A content block with its output tokens.
@@ -36,6 +38,11 @@ pub(crate) struct Content {
 }
 
 impl Content {
+    /// A summary of all that was said.
+    pub fn summary(text: &str) -> Self {
+        Self { part: Part::Compaction(text.to_owned()), tokens: 0 }
+    }
+
     fn new(part: Part, tokenizer: Tokenizer) -> Self {
         let tokens = match &part {
             Part::Text(text) | Part::Thinking { text, .. } => tokenizer.text(text.len()),
@@ -44,6 +51,8 @@ impl Content {
             }
             Part::Redacted(data) => tokenizer.text(data.len()),
             Part::ServerResult { .. } => 0,
+            // Counted apart, with the sampling that made it.
+            Part::Compaction(_) => 0,
         };
         Self { part, tokens }
     }
@@ -53,11 +62,28 @@ impl Content {
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Text(String),
-    Thinking { text: String, signature: String },
+    Thinking {
+        text: String,
+        signature: String,
+    },
     Redacted(String),
-    ToolUse { id: String, name: String, input: String },
-    ServerToolUse { id: String, name: String, input: String },
-    ServerResult { id: String, name: String, content: String },
+    ToolUse {
+        id: String,
+        name: String,
+        input: String,
+    },
+    ServerToolUse {
+        id: String,
+        name: String,
+        input: String,
+    },
+    ServerResult {
+        id: String,
+        name: String,
+        content: String,
+    },
+    /// A summary of all that was said.
+    Compaction(String),
 }
 
 /// Token figures of an answer.
@@ -72,6 +98,10 @@ pub(crate) struct Usage {
     pub searches: u64,
     pub fetches: u64,
     pub speed: String,
+    /// What the provider's own summary took, and the tokens it wrote for it.
+    pub summary: Option<(Outcome, u64)>,
+    /// The answer ends behind that summary.
+    pub is_summary_only: bool,
 }
 
 /// Composes the content: signatures and ids are derived from the request's digest, so that the same request
@@ -168,7 +198,7 @@ fn cut_at_limit(content: &mut Vec<Content>, limit: u64, tokenizer: Tokenizer) ->
                 let room = room.saturating_sub(tokenizer.text(name.len()));
                 shorten(input, room, tokenizer);
             }
-            Part::Redacted(_) | Part::ServerResult { .. } => {}
+            Part::Redacted(_) | Part::ServerResult { .. } | Part::Compaction(_) => {}
         }
         block.tokens = room;
         let keep = if room > 0 { index + 1 } else { index };

@@ -176,6 +176,11 @@ impl Digest {
     }
 }
 
+/// What the text of a summary is sealed with, so that a changed one is known.
+pub(crate) fn seal(summary: &str) -> String {
+    format!("AFSIM+SUMMARY+{:016x}", hash(summary))
+}
+
 fn hash(text: &str) -> u64 {
     let mut digest = Digest::new();
     digest.part("", text);

@@ -38,6 +38,7 @@ mod catalogue;
 mod chat;
 mod check;
 mod config;
+mod edits;
 mod error;
 mod http;
 mod memory;

@@ -211,13 +211,13 @@ fn is_cleared(messages: &[Message], index: usize) -> bool {
 }
 
 /// Index of the first message whose thinking is still rendered.
-fn first_kept_thinking(request: &Request, rules: &Rules) -> usize {
+pub(crate) fn first_kept_thinking(request: &Request, rules: &Rules) -> usize {
     let spoken = |message: &Message| {
         message.role == Role::User && message.blocks.iter().any(|block| block.kind != "tool_result")
     };
     let messages = request.messages.iter().enumerate();
     let turns: Vec<usize> = messages.filter(|(_, message)| spoken(message)).map(|(at, _)| at).collect();
-    let keep = match (request.params.clear_thinking, rules.thinking_retention) {
+    let keep = match (request.params.edits.thinking, rules.thinking_retention) {
         (Some(Clear::KeepAll), _) | (None, Retention::AllTurns) => return 0,
         (Some(Clear::KeepTurns(turns)), _) => turns.max(1) as usize,
         (None, Retention::LastTurn) => 1,

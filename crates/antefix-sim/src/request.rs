@@ -1,9 +1,11 @@
 //! The simulator's own reading of a Messages request: owned, flat and naive.
 
 mod block;
+mod edits;
 mod params;
 
 pub(crate) use block::{Block, Marker, Role, Tool};
+pub(crate) use edits::{ClearToolUses, Compact, Trigger};
 pub(crate) use params::{Clear, Params, Previous, Thread};
 
 use antefix_wire::json::{Kind, Node};

@@ -165,6 +165,8 @@ pub(crate) struct Reply {
     /// Pause between two chunks.
     pub chunk_delay: Option<Millis>,
     pub diagnostics_pending: bool,
+    /// What the provider makes of the conversation, if the request asks for a summary of it: now, at any length.
+    pub summary: Option<String>,
     /// Replaces the counted output tokens.
     pub output_tokens: Option<u64>,
     /// What a chat completion lacks.

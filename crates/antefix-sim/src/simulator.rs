@@ -1,5 +1,6 @@
 //! The server: state, routes, one request at a time.
 
+mod accepted;
 mod completions;
 mod messages;
 mod tenant;
@@ -151,6 +152,10 @@ pub struct Billed {
     pub uncached: u64,
     /// Output tokens.
     pub output: u64,
+    /// Input tokens of the summary that the provider itself has made on the way; the figures above leave them out.
+    pub summary_input: u64,
+    /// Output tokens of that summary.
+    pub summary_output: u64,
 }
 
 impl Billed {

@@ -2,6 +2,7 @@
 
 use antefix_wire::json::{Body, Kind, write_string};
 
+use crate::binding::seal;
 use crate::cache::Outcome;
 use crate::error::ApiError;
 use crate::request::Message;
@@ -31,11 +32,12 @@ pub(crate) fn message_body(answer: &Answer) -> String {
     let content: Vec<String> = answer.content.iter().map(Content::finished).collect();
     let sequence = answer.stop_sequence.as_deref().map_or("null".to_owned(), quoted);
     format!(
-        r#"{},"content":[{}],"stop_reason":{},"stop_sequence":{sequence},"usage":{}{}}}"#,
+        r#"{},"content":[{}],"stop_reason":{},"stop_sequence":{sequence},"usage":{}{}{}}}"#,
         answer.head(),
         content.join(","),
         quoted(&answer.stop_reason),
         answer.usage.finished(),
+        answer.management(),
         answer.tail()
     )
 }
@@ -52,6 +54,13 @@ impl Answer {
     pub(super) fn head(&self) -> String {
         let (model, id) = (quoted(&self.model), quoted(&self.id));
         format!(r#"{{"model":{model},"id":{id},"type":"message","role":"assistant""#)
+    }
+
+    /// What was left out of the prompt, where the request asked for that.
+    pub(super) fn management(&self) -> String {
+        let applied = self.applied.as_ref();
+        applied
+            .map_or_else(String::new, |all| format!(r#","context_management":{{"applied_edits":[{all}]}}"#))
     }
 
     /// Members that only some answers have.
@@ -85,6 +94,10 @@ impl Content {
                 let whole = Body::parse(input.as_str()).is_ok_and(|body| body.root().kind() == Kind::Object);
                 self.opening_with(if whole { input } else { "{}" })
             }
+            Part::Compaction(text) => {
+                let (seal, text) = (quoted(&seal(text)), quoted(text));
+                format!(r#"{{"type":"compaction","content":{text},"encrypted_content":{seal}}}"#)
+            }
             Part::Redacted(_) | Part::ServerResult { .. } => self.opening(),
         }
     }
@@ -98,6 +111,7 @@ impl Content {
         match &self.part {
             Part::Text(_) => r#"{"type":"text","text":""}"#.to_owned(),
             Part::Thinking { .. } => r#"{"type":"thinking","thinking":"","signature":""}"#.to_owned(),
+            Part::Compaction(_) => r#"{"type":"compaction","content":null}"#.to_owned(),
             Part::Redacted(data) => format!(r#"{{"type":"redacted_thinking","data":{}}}"#, quoted(data)),
             Part::ToolUse { id, name, .. } => call("tool_use", id, name, tool_input),
             Part::ServerToolUse { id, name, .. } => call("server_tool_use", id, name, tool_input),
@@ -168,6 +182,25 @@ impl Usage {
                 r#","server_tool_use":{{"web_search_requests":{searches},"web_fetch_requests":{fetches}}}"#
             ));
         }
+        if let Some((paid, output)) = &self.summary {
+            let mut iterations = vec![iteration("compaction", paid, *output)];
+            if !self.is_summary_only {
+                iterations.push(iteration("message", &self.total, self.output));
+            }
+            details.push_str(&format!(r#","iterations":[{}]"#, iterations.join(",")));
+        }
         details
     }
+}
+
+fn iteration(kind: &str, paid: &Outcome, output: u64) -> String {
+    let (short, long) = (paid.write_5m, paid.write_1h);
+    format!(
+        "{{\"type\":\"{kind}\",\"input_tokens\":{},\"cache_creation_input_tokens\":{},\
+         \"cache_read_input_tokens\":{},\"cache_creation\":{{\"ephemeral_5m_input_tokens\":{short},\
+         \"ephemeral_1h_input_tokens\":{long}}},\"output_tokens\":{output}}}",
+        paid.uncached,
+        short + long,
+        paid.read
+    )
 }

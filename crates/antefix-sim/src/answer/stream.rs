@@ -1,5 +1,7 @@
 //! The answer as server-sent events, in the shapes and the order of the real API.
 
+use crate::binding::seal;
+
 use super::{Answer, Content, Part, quoted};
 
 /// One event with what it costs to produce.
@@ -30,7 +32,8 @@ pub(crate) fn events(answer: &Answer) -> Vec<Event> {
     let (reason, usage) = (quoted(&answer.stop_reason), answer.usage.delta());
     let data = format!(
         "{{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":{reason},\"stop_sequence\":{sequence}}},\
-         \"usage\":{usage}}}"
+         \"usage\":{usage}{}}}",
+        answer.management()
     );
     events.push(Event { name: "message_delta", data, tokens });
     events.push(Event { name: "message_stop", data: r#"{"type":"message_stop"}"#.to_owned(), tokens });
@@ -80,6 +83,10 @@ fn deltas(content: &Content) -> Vec<String> {
             let input = if input == "{}" { "" } else { input };
             let parts = std::iter::once("").chain(cut_oddly(input));
             parts.map(|piece| delta("input_json_delta", "partial_json", piece)).collect()
+        }
+        Part::Compaction(text) => {
+            let (seal, text) = (quoted(&seal(text)), quoted(text));
+            vec![format!(r#"{{"type":"compaction_delta","content":{text},"encrypted_content":{seal}}}"#)]
         }
         Part::Redacted(_) | Part::ServerResult { .. } => Vec::new(),
     }

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use antefix_models::{Rules, Support};
 
+use crate::binding::seal;
 use crate::config::Config;
 use crate::error::ApiError;
 use crate::request::{Block, Message, Request, Role};
 
 use super::markers::check_block;
+use super::params::COMPACT_BETA;
 
 pub(crate) fn check(request: &Request, rules: &Rules, config: &Config) -> Result<(), ApiError> {
     let messages = &request.messages;
@@ -22,6 +24,7 @@ pub(crate) fn check(request: &Request, rules: &Rules, config: &Config) -> Result
     for (index, message) in messages.iter().enumerate() {
         check_content(index, messages)?;
         message.blocks.iter().try_for_each(check_message_block)?;
+        message.blocks.iter().try_for_each(|block| check_compaction(block, request))?;
         if message.role == Role::System {
             check_system(index, request, rules)?;
         } else if let Some(block) = message.blocks.iter().find(|block| is_change(block)) {
@@ -72,6 +75,20 @@ fn check_message_block(block: &Block) -> Result<(), ApiError> {
         return Err(ApiError::invalid(format!("Tool reference '{name}' not found in available tools")));
     }
     Ok(())
+}
+
+/// A summary goes back as it came, and only with the beta that it came with.
+fn check_compaction(block: &Block, request: &Request) -> Result<(), ApiError> {
+    if !block.is_compaction() {
+        return Ok(());
+    }
+    if !request.params.has_beta(COMPACT_BETA) {
+        return Err(ApiError::invalid(format!("{}.type: Input tag 'compaction' is not known", block.path)));
+    }
+    if block.signature.is_empty() || block.signature == seal(&block.plain) {
+        return Ok(());
+    }
+    Err(ApiError::invalid(format!("{}: `compaction` blocks cannot be modified", block.path)))
 }
 
 /// Placement of a system message: after a user turn or a server tool's result, last or before an assistant

@@ -67,9 +67,11 @@ fn check_budget(params: &Params, max_tokens: u64) -> Result<(), ApiError> {
 
 /// Fields that need a beta header.
 fn check_previews(params: &Params) -> Result<(), ApiError> {
+    let (asks, compacts) = (!params.context_management.is_empty(), params.edits.compact.is_some());
     let gated = [
         (params.thread.is_some(), "thread", THREADS_BETA),
-        (!params.context_management.is_empty(), "context_management", CONTEXT_BETA),
+        (asks && (params.edits.clears() || !compacts), "context_management", CONTEXT_BETA),
+        (compacts, "context_management", COMPACT_BETA),
         (params.drop_block, "thinking.block_binding", BINDING_BETA),
     ];
     for (used, field, beta) in gated {
@@ -82,4 +84,5 @@ fn check_previews(params: &Params) -> Result<(), ApiError> {
 
 const THREADS_BETA: &str = "message-threads-2026-08-12";
 const CONTEXT_BETA: &str = "context-management-2025-06-27";
+pub(super) const COMPACT_BETA: &str = "compact-2026-01-12";
 const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";

@@ -154,11 +154,15 @@ impl Block {
         let mut block = Self::from_text("", path);
         block.plain = match &*kind {
             "thinking" => string("thinking"),
+            "compaction" => string("content"),
             _ => string("text"),
         };
         block.id = if node.get("tool_use_id").is_some() { string("tool_use_id") } else { string("id") };
         block.name = string("name");
-        block.signature = string("signature");
+        block.signature = match &*kind {
+            "compaction" => string("encrypted_content"),
+            _ => string("signature"),
+        };
         block.is_error = node.get("is_error").and_then(|value| value.bool()) == Some(true);
         block.images = u64::from(kind == "image");
         let citations = present(node, "citations").and_then(|value| value.get("enabled")?.bool());
@@ -188,6 +192,11 @@ impl Block {
 
     pub fn is_thinking(&self) -> bool {
         matches!(self.kind.as_str(), "thinking" | "redacted_thinking")
+    }
+
+    /// Whether it is a summary of all that stands in front of it.
+    pub fn is_compaction(&self) -> bool {
+        self.kind == "compaction"
     }
 
     fn render(&mut self, node: Node<'_>, tools: &[&Tool]) -> Result<String, ApiError> {

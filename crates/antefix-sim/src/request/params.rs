@@ -5,6 +5,7 @@ use antefix_wire::json::{Kind, Node};
 use crate::error::ApiError;
 
 use super::block::render_value;
+use super::edits::Edits;
 use super::present;
 
 /// The parameters of a request.
@@ -34,8 +35,8 @@ pub(crate) struct Params {
     pub thread: Option<Thread>,
     /// `context_management`, rendered; empty if omitted.
     pub context_management: String,
-    /// What `clear_thinking_20251015` keeps.
-    pub clear_thinking: Option<Clear>,
+    /// What it asks for.
+    pub edits: Edits,
     pub fallbacks: bool,
     /// `thinking.block_binding.prefix_mismatch_behavior` is `drop_block`.
     pub drop_block: bool,
@@ -74,7 +75,7 @@ impl Params {
             diagnostics: present(root, "diagnostics").map(previous_message),
             thread: present(root, "thread").map(Thread::read).transpose()?,
             context_management: present(root, "context_management").map(rendered).unwrap_or_default(),
-            clear_thinking: present(root, "context_management").and_then(Clear::read),
+            edits: Edits::read(present(root, "context_management"))?,
             fallbacks: present(root, "fallbacks").is_some(),
             drop_block: thinking.is_some_and(|node| {
                 let behavior = node.pointer("/block_binding/prefix_mismatch_behavior");
@@ -127,15 +128,12 @@ pub(crate) enum Clear {
 }
 
 impl Clear {
-    fn read(node: Node<'_>) -> Option<Self> {
-        let edits = node.get("edits")?;
-        let edit = edits
-            .items()
-            .find(|edit| edit.get("type").is_some_and(|kind| kind.is_str("clear_thinking_20251015")))?;
+    /// Reads a `clear_thinking_20251015`.
+    pub(super) fn read(edit: Node<'_>) -> Self {
         match edit.get("keep") {
-            Some(keep) if keep.is_str("all") => Some(Self::KeepAll),
-            Some(keep) => Some(Self::KeepTurns(keep.get("value").and_then(|value| value.u64()).unwrap_or(1))),
-            None => Some(Self::KeepTurns(1)),
+            Some(keep) if keep.is_str("all") => Self::KeepAll,
+            Some(keep) => Self::KeepTurns(keep.get("value").and_then(|value| value.u64()).unwrap_or(1)),
+            None => Self::KeepTurns(1),
         }
     }
 }

@@ -55,6 +55,7 @@ impl Rule {
             "chunk-delay" => reply.chunk_delay = Some(Millis(number(rest)?)),
             "output" => reply.output_tokens = Some(number(rest)?),
             "diagnostics" if rest == "pending" => reply.diagnostics_pending = true,
+            "summary" => reply.summary = Some(words(rest)?),
             "play" => reply.play = true,
             "keep-alive" if rest.is_empty() => reply.keep_alive = true,
             "arguments" => reply.argument_bytes = Some(usize::try_from(number(rest)?).unwrap_or(usize::MAX)),

@@ -4,33 +4,23 @@ use antefix_models::{Rules, Ttl};
 use antefix_wire::json::Body;
 
 use crate::answer::{self, Answer, Content, Marks, Part, Usage, error_body};
-use crate::binding::{self, Digest, Dropped};
+use crate::binding;
 use crate::cache::{Ask, Outcome};
 use crate::catalogue;
 use crate::check::{check, check_answer, markers};
+use crate::edits::{drop_compacted, edited};
 use crate::error::ApiError;
 use crate::http::Chunk;
 use crate::memory::{Fingerprint, PENDING};
 use crate::render::{Rendered, Section, render, scope};
-use crate::request::{Previous, Request, Thread};
+use crate::request::{Compact, Previous, Request, Thread};
 use crate::script::{Refusal, Reply};
 use crate::threads::{Answered, check_supported};
 use crate::{HttpRequest, HttpResponse, Millis};
 
+use super::accepted::Accepted;
 use super::tenant::Tenant;
 use super::{Billed, Simulator, refused, respond};
-
-/// A request that has passed all checks.
-struct Accepted {
-    request: Request,
-    rules: Rules,
-    scope: String,
-    blocks: Vec<Rendered>,
-    markers: Vec<(usize, Ttl)>,
-    dropped: Vec<Dropped>,
-    /// Of what the client sent.
-    digest: Digest,
-}
 
 impl Simulator {
     pub(super) fn messages(
@@ -67,8 +57,17 @@ impl Simulator {
         }
         let rules = self.rules(&read.model)?;
         check(&read, &rules, &self.config)?;
-        let tokens: u64 = render(&read, &rules, &self.config).iter().map(|block| block.tokens).sum();
-        Ok(format!(r#"{{"input_tokens":{tokens}}}"#))
+        let length = |request: &Request| -> u64 {
+            render(request, &rules, &self.config).iter().map(|block| block.tokens).sum()
+        };
+        let whole = length(&read);
+        let (edited, _) = edited(&read, &rules, &self.config);
+        let tokens = edited.as_ref().map_or(whole, length);
+        let original = match read.params.context_management.as_str() {
+            "" => String::new(),
+            _ => format!(r#","context_management":{{"original_input_tokens":{whole}}}"#),
+        };
+        Ok(format!(r#"{{"input_tokens":{tokens}{original}}}"#))
     }
 
     fn accept(
@@ -84,8 +83,10 @@ impl Simulator {
         check_answer(&read, &rules)?;
         check(&read, &rules, &self.config)?;
         let (dropped, digest) = binding::check(&mut read, &rules.id, self.config.binds(&rules))?;
-        let blocks = render(&read, &rules, &self.config);
-        let mut markers = markers(&read, &blocks, &rules)?;
+        let (edited, applied) = edited(&read, &rules, &self.config);
+        let prompt = edited.as_ref().unwrap_or(&read);
+        let blocks = render(prompt, &rules, &self.config);
+        let mut markers = markers(prompt, &blocks, &rules)?;
         let total: u64 = blocks.iter().map(|block| block.tokens).sum();
         let window = rules.context_window.0;
         if total > window {
@@ -96,7 +97,7 @@ impl Simulator {
             markers.extend(last.map(|last| (last, Ttl::FiveMinutes)));
         }
         let scope = scope(&read, &tenant.scope, &self.config);
-        Ok(Accepted { request: read, rules, scope, blocks, markers, dropped, digest })
+        Ok(Accepted { request: read, edited, applied, rules, scope, blocks, markers, dropped, digest })
     }
 
     /// Reads the body, and what a thread holds of the conversation.
@@ -142,9 +143,25 @@ impl Simulator {
         }
         let tokenizer = self.config.tokenizer;
         let mut content = answer::compose(request, accepted.digest, &accepted.rules.id, &reply, tokenizer);
-        let (stop_reason, stop_sequence) = answer::stop(&mut content, request, &reply, tokenizer);
-        let stop_reason = if warming { "max_tokens".to_owned() } else { stop_reason };
-        let (usage, first_byte) = self.pay(&accepted, &content, &reply, now);
+        let (mut stop_reason, mut stop_sequence) = answer::stop(&mut content, request, &reply, tokenizer);
+        if warming {
+            "max_tokens".clone_into(&mut stop_reason);
+        }
+        let summary = accepted.summary(&reply).filter(|_| !warming);
+        let (usage, first_byte) = match &summary {
+            None => self.pay(&accepted, &content, &reply, now),
+            Some((compact, text)) => {
+                if compact.pause {
+                    content.clear();
+                    "compaction".clone_into(&mut stop_reason);
+                    stop_sequence = None;
+                }
+                let summary = Content::summary(text);
+                let behind = accepted.behind(&summary, &self.config)?;
+                content.insert(0, summary);
+                self.pay_summary((&accepted, &behind), *compact, &content, &reply, now)
+            }
+        };
         let message_id = message_id(&accepted, billed);
         let diagnostics = self.diagnostics(&accepted, tenant, &message_id, &reply, now);
         bill(billed, &usage, &message_id);
@@ -158,6 +175,10 @@ impl Simulator {
             usage,
             diagnostics,
             dropped: accepted.dropped.clone(),
+            applied: (!request.params.context_management.is_empty()).then(|| {
+                let applied: Vec<String> = accepted.applied.iter().map(|one| one.json()).collect();
+                applied.join(",")
+            }),
         };
         let chunks = self.chunks(&answer, request, &reply, first_byte);
         let finished_at = now.after(chunks.last().map(|chunk| chunk.at).unwrap_or_default());
@@ -199,6 +220,35 @@ impl Simulator {
         (usage(start, total, content, reply, &accepted.request), first_byte)
     }
 
+    /// Pays for the summary, which reads the whole prompt, and then for the answer behind it.
+    fn pay_summary(
+        &mut self,
+        (accepted, behind): (&Accepted, &Accepted),
+        compact: Compact,
+        content: &[Content],
+        reply: &Reply,
+        now: Millis,
+    ) -> (Usage, Millis) {
+        let ask = self.ask(accepted, &accepted.blocks, now);
+        let outcome = self.cache.look_up(&ask);
+        let fresh = outcome.uncached + outcome.write_5m + outcome.write_1h;
+        let first_byte = reply.first_byte.unwrap_or(self.config.latency.first_byte(fresh));
+        if !reply.is_lost() {
+            self.cache.write(&ask, &outcome, now.after(first_byte));
+        }
+        let written = content.first().map_or(0, |summary| match &summary.part {
+            Part::Compaction(text) => self.config.tokenizer.text(text.len()),
+            _ => 0,
+        });
+        let summary = Some((outcome, written));
+        if compact.pause {
+            let nothing = usage(Outcome::default(), Outcome::default(), content, reply, &accepted.request);
+            return (Usage { summary, is_summary_only: true, ..nothing }, first_byte);
+        }
+        let (usage, _) = self.pay(behind, content, reply, now);
+        (Usage { summary, ..usage }, first_byte)
+    }
+
     fn ask<'a>(&self, accepted: &'a Accepted, blocks: &'a [Rendered], now: Millis) -> Ask<'a> {
         Ask {
             scope: &accepted.scope,
@@ -217,8 +267,9 @@ impl Simulator {
         let results = content.iter().enumerate();
         let results = results.filter(|(_, content)| matches!(content.part, Part::ServerResult { .. }));
         let prompt = |end: usize| {
-            let mut request = accepted.request.clone();
+            let mut request = accepted.prompt().clone();
             request.messages.push(answer::as_message(content.get(..=end).unwrap_or_default()).ok()?);
+            drop_compacted(&mut request.messages);
             Some(render(&request, &accepted.rules, &self.config))
         };
         results.filter_map(|(end, _)| prompt(end)).collect()
@@ -325,6 +376,8 @@ fn usage(start: Outcome, total: Outcome, content: &[Content], reply: &Reply, req
         searches: calls("web_search"),
         fetches: calls("web_fetch"),
         speed: request.params.speed.clone(),
+        summary: None,
+        is_summary_only: false,
     }
 }
 
@@ -342,6 +395,10 @@ fn bill(billed: &mut Billed, usage: &Usage, message_id: &str) {
     billed.write_1h = usage.total.write_1h;
     billed.uncached = usage.total.uncached;
     billed.output = usage.output;
+    if let Some((paid, output)) = &usage.summary {
+        billed.summary_input = paid.read + paid.write_5m + paid.write_1h + paid.uncached;
+        billed.summary_output = *output;
+    }
 }
 
 fn marks(error: &dyn Fn(&str, &str) -> String) -> Marks<'_> {

@@ -6,6 +6,7 @@ mod articles;
 mod binding;
 mod cache;
 mod chat;
+mod edits;
 mod engines;
 mod harness;
 mod keys;
