@@ -6,6 +6,7 @@ mod gate;
 mod hooked;
 mod kin;
 mod recall;
+mod turn;
 mod watch;
 
 pub use calls::{jobs_started, shell_state, source_block, subagent_of};
@@ -14,9 +15,7 @@ pub(crate) use kin::{FromSubagent, Parent};
 pub use kin::{Purse, Restriction, Subagent, SubagentNews};
 pub use recall::recall;
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use antefix_session::event::{Command, Event, SessionEvent};
 use antefix_session::machine::{Session, SessionError};
@@ -25,8 +24,7 @@ use antefix_tools::hooks::{Hooks, Said};
 use antefix_tools::{Cancellation, Context, Executor};
 use antefix_wire::assemble::Delta;
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::sync::mpsc;
 
 use crate::clock;
 use crate::provider::Provider;
@@ -34,6 +32,7 @@ use crate::store::{AppendError, Durability, TranscriptStore};
 use gate::Gate;
 use hooked::{Submitted, hook_news};
 use kin::Kin;
+use turn::{Ended, Inbox, Running};
 use watch::Watch;
 
 /// Why a turn could not be brought to an end. The session on disk is intact: opening it again goes on from there.
@@ -236,124 +235,6 @@ impl<S: TranscriptStore> Agent<S> {
         }
     }
 
-    /// Does what the session asks for until it rests.
-    async fn run(
-        &mut self,
-        commands: Vec<Command>,
-        interrupts: &mut mpsc::UnboundedReceiver<()>,
-        show: &mut impl FnMut(Shown<'_>),
-    ) -> Result<Ended, DriverError> {
-        let mut turn = Running::new(commands);
-        loop {
-            while let Some(command) = turn.queue.pop_front() {
-                if matches!(command, Command::Refresh)
-                    && let Some(refreshed) = self.refreshed().await
-                {
-                    self.show_notes(show);
-                    let event = Event::Refreshed(Box::new(refreshed));
-                    turn.queue.extend(self.session.step(event, clock::now())?);
-                }
-                if let Some(end) = self.command(command, &mut turn, show)? {
-                    // What is left of the step goes on record.
-                    self.append_all(turn.queue.into())?;
-                    return Ok(end);
-                }
-            }
-            let event = tokio::select! {
-                biased;
-                Some(()) = interrupts.recv() => Event::Interrupt,
-                message = kin::next(&mut self.kin.subagents) => {
-                    match message {
-                        FromSubagent::News(subagent, news) => {
-                            show(Shown::Subagent { subagent: &subagent, news: &news });
-                        }
-                        FromSubagent::Question(question, reply) => {
-                            self.question(question, reply, &mut turn, show);
-                        }
-                    }
-                    continue;
-                }
-                Some(message) = turn.inbox.recv() => match message {
-                    // What comes of a summary is told in one event.
-                    Inbox::Delta(_) if self.session.is_compacting() => continue,
-                    Inbox::Delta(delta) => {
-                        show(Shown::Delta(&delta));
-                        continue;
-                    }
-                    Inbox::Progress { call, text } => {
-                        show(Shown::Progress { call: &call, text: &text });
-                        continue;
-                    }
-                    Inbox::Question { question, reply } => {
-                        self.question(question, reply, &mut turn, show);
-                        continue;
-                    }
-                    Inbox::Decided(decided) => {
-                        show(Shown::Decided(&decided));
-                        Event::Decided(decided.record)
-                    }
-                    Inbox::Notice(text) => {
-                        show(Shown::Event(&SessionEvent::Notice(text)));
-                        continue;
-                    }
-                    Inbox::Event(event) => {
-                        tokio::select! {
-                            biased;
-                            Some(()) = interrupts.recv() => {
-                                turn.queue.extend(self.session.step(Event::Interrupt, clock::now())?);
-                            }
-                            news = self.news(&event, &mut turn.open, &turn.stop) => {
-                                if !news.is_empty() {
-                                    turn.queue.extend(self.session.step(Event::Note(news), clock::now())?);
-                                }
-                            }
-                        }
-                        self.show_notes(show);
-                        self.wanted_of(*event)
-                    }
-                },
-                answer = next_answer(&mut self.answers) => {
-                    match answer {
-                        // A call that was stopped meanwhile has no use for it.
-                        Some(Answer { question, choice }) => drop(turn.answer(question, choice)),
-                        None => self.nobody_answers(&mut turn),
-                    }
-                    continue;
-                }
-                () = sleep_until(turn.due) => {
-                    turn.due = None;
-                    Event::Due
-                }
-                () = sleep_until(turn.warm_due) => {
-                    turn.warm_due = None;
-                    Event::WarmDue
-                }
-            };
-            turn.queue.extend(self.session.step(event, clock::now())?);
-        }
-    }
-
-    /// Shows a question to whoever answers, or passes it on to those who may know somebody; dropped, it is refused.
-    fn question(
-        &self,
-        question: Question,
-        reply: oneshot::Sender<Choice>,
-        turn: &mut Running,
-        show: &mut impl FnMut(Shown<'_>),
-    ) {
-        if let Some(parent) = &self.kin.parent {
-            parent.ask(question, reply);
-        } else if self.answers.is_some() {
-            turn.waiting.insert(question.id, reply);
-            show(Shown::Question(&question));
-        }
-    }
-
-    fn nobody_answers(&mut self, turn: &mut Running) {
-        self.answers = None;
-        turn.waiting.clear();
-    }
-
     fn command(
         &mut self,
         command: Command,
@@ -443,73 +324,5 @@ impl<S: TranscriptStore> Agent<S> {
             let end = provider.send(body, &Cancellation::new(), |_| ()).await;
             drop(outbox.send(Inbox::Event(Box::new(Event::Response { attempt, end }))));
         });
-    }
-}
-
-/// What an event of the user has led to.
-enum Ended {
-    Turn(TurnEnd),
-    /// Why it came to nothing, if so.
-    Compaction(Option<String>),
-}
-
-/// What a turn is waiting for.
-struct Running {
-    queue: VecDeque<Command>,
-    inbox: mpsc::UnboundedReceiver<Inbox>,
-    outbox: mpsc::UnboundedSender<Inbox>,
-    /// Ended with the turn.
-    tasks: JoinSet<()>,
-    stop: Cancellation,
-    due: Option<Millis>,
-    warm_due: Option<Millis>,
-    /// Calls that have not returned.
-    open: usize,
-    /// Calls that wait for an answer, by the question.
-    waiting: BTreeMap<u64, oneshot::Sender<Choice>>,
-}
-
-enum Inbox {
-    Delta(Delta),
-    Progress { call: String, text: String },
-    Question { question: Question, reply: oneshot::Sender<Choice> },
-    Decided(Box<Decided>),
-    Notice(String),
-    Event(Box<Event>),
-}
-
-impl Running {
-    fn new(commands: Vec<Command>) -> Self {
-        let (outbox, inbox) = mpsc::unbounded_channel();
-        Self {
-            queue: commands.into(),
-            inbox,
-            outbox,
-            tasks: JoinSet::new(),
-            stop: Cancellation::new(),
-            due: None,
-            warm_due: None,
-            open: 0,
-            waiting: BTreeMap::new(),
-        }
-    }
-
-    fn answer(&mut self, question: u64, choice: Choice) -> Option<()> {
-        self.waiting.remove(&question)?.send(choice).ok()
-    }
-}
-
-/// The next answer; waits for ever where there is nobody to answer, and gives `None` once they are gone.
-async fn next_answer(answers: &mut Option<mpsc::UnboundedReceiver<Answer>>) -> Option<Answer> {
-    match answers {
-        Some(answers) => answers.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn sleep_until(due: Option<Millis>) {
-    match due {
-        Some(due) => tokio::time::sleep(Duration::from_millis(due.0.saturating_sub(clock::now().0))).await,
-        None => std::future::pending().await,
     }
 }

@@ -241,9 +241,7 @@ async fn read_answer(
         let error = format!("the server sent its answer coded as `{coding}`, which was not asked for");
         return ResponseEnd::Unreachable { error, retryable: false };
     }
-    let mut parser = Parser::new();
-    let mut assembler = protocol::Assembler::new(dialect);
-    let (mut finished, mut lost) = (false, false);
+    let mut reading = Reading::new(dialect);
     let cut = loop {
         let chunk = tokio::select! {
             biased;
@@ -256,33 +254,51 @@ async fn read_answer(
             Err(error) => break Some(error.to_string()),
         };
         facts.first_byte.get_or_insert_with(clock::now);
-        let events = match parser.push(&bytes) {
-            Ok(events) => events,
-            Err(error) => break Some(format!("the stream is malformed: {error}")),
-        };
-        let mut broken = None;
-        // An event without its data, in front of the message's end, may have held a part of it.
-        lost = !finished && parser.without_data() > 0;
-        for event in &events {
-            match assembler.event(event) {
-                Ok(deltas) => {
-                    finished |= deltas.contains(&Delta::Finished);
-                    deltas.into_iter().for_each(&mut *on_delta);
-                }
-                Err(error) => broken = Some(format!("the stream is malformed: {error}")),
-            }
-        }
-        if lost {
-            broken = Some("the stream is malformed: an event came without its data".to_owned());
-        }
-        if broken.is_some() {
-            break broken;
+        if let Err(error) = reading.push(&bytes, on_delta) {
+            break Some(format!("the stream is malformed: {error}"));
         }
     };
-    let message = Box::new(assembler.finish());
+    let lost = reading.lost;
+    let message = Box::new(reading.assembler.finish());
     // What follows the end of the message is of no account.
     let cut = cut.filter(|_| lost || !message.complete);
     ResponseEnd::Message { message, response: facts, cut }
+}
+
+/// A stream that is being read.
+struct Reading {
+    parser: Parser,
+    assembler: protocol::Assembler,
+    finished: bool,
+    /// An event without its data, in front of the message's end, may have held a part of it.
+    lost: bool,
+}
+
+impl Reading {
+    fn new(dialect: Dialect) -> Self {
+        let assembler = protocol::Assembler::new(dialect);
+        Self { parser: Parser::new(), assembler, finished: false, lost: false }
+    }
+
+    /// Takes what has arrived, all of it also where a part is malformed.
+    fn push(&mut self, bytes: &[u8], on_delta: &mut impl FnMut(Delta)) -> Result<(), String> {
+        let events = self.parser.push(bytes).map_err(|error| error.to_string())?;
+        let mut broken = None;
+        self.lost = !self.finished && self.parser.without_data() > 0;
+        for event in &events {
+            match self.assembler.event(event) {
+                Ok(deltas) => {
+                    self.finished |= deltas.contains(&Delta::Finished);
+                    deltas.into_iter().for_each(&mut *on_delta);
+                }
+                Err(error) => broken = Some(error.to_string()),
+            }
+        }
+        if self.lost {
+            broken = Some("an event came without its data".to_owned());
+        }
+        broken.map_or(Ok(()), Err)
+    }
 }
 
 fn facts_of(incoming: &Incoming, dialect: Dialect) -> ResponseFacts {

@@ -242,52 +242,21 @@ impl Settings {
     /// Adds what a file says; of one that is not the user's own, only what makes things stricter, until it is trusted.
     fn add(&mut self, file: &File, is_own: bool) -> Result<(), Failure> {
         let holds = is_own || self.trust.is_given();
-        for (key, text) in &file.values {
-            let value = Value { key, text: text.clone(), source: file.source.clone() };
-            match *key {
-                MODE => {
-                    let mode =
-                        Mode::from_name(text).ok_or_else(|| file.wrong(&format!("`{text}` is no mode")))?;
-                    if holds || mode < self.mode.0 {
-                        self.mode = (mode, file.source.clone());
-                    } else if mode > self.mode.0 {
-                        self.ignored.push(value);
-                    }
-                }
-                bounds::MODE | bounds::NETWORK | bounds::WRITE => {
-                    let home = self.home.clone();
-                    let row = (*key, text.as_str(), &file.source);
-                    if !self.bounds.add(row, holds, home.as_deref()).map_err(|error| file.wrong(&error))? {
-                        self.ignored.push(value);
-                    }
-                }
-                DENY => self.rules.push(self.rule(text, Effect::Deny, &file.source)?),
-                ALLOW if holds => self.rules.push(self.rule(text, Effect::Allow, &file.source)?),
-                PRIVATE_HOSTS | LOAD if holds => self.values.push(value),
-                _ if holds => {
-                    self.values.retain(|earlier| earlier.key != *key);
-                    self.values.push(value);
-                }
-                _ => self.ignored.push(value),
-            }
-        }
+        file.values.iter().try_for_each(|(key, text)| self.add_value(file, (*key, text), holds))?;
         for (kind, wanted) in &file.reminders {
-            let text = format!("{kind} = {}", wanted.text());
-            let value = Value { key: REMINDERS, text, source: file.source.clone() };
             if holds {
                 wanted.add_to(&mut self.reminders, kind).map_err(|error| file.wrong(&error.to_string()))?;
-                self.values.push(value);
-            } else {
-                self.ignored.push(value);
             }
+            let text = format!("{kind} = {}", wanted.text());
+            let value = Value { key: REMINDERS, text, source: file.source.clone() };
+            if holds { self.values.push(value) } else { self.ignored.push(value) }
         }
         for hook in &file.hooks {
             if holds {
                 self.hooks.push(hook.clone());
             } else {
-                let (key, source) = (HOOKS, file.source.clone());
                 let text = format!("{} {}", hook.event.name(), hook.command);
-                self.ignored.push(Value { key, text, source });
+                self.ignored.push(Value { key: HOOKS, text, source: file.source.clone() });
             }
         }
         self.add_servers(file.servers.clone(), &file.source, is_own);
@@ -299,6 +268,42 @@ impl Settings {
                 let (text, source) = (preset.name.clone(), file.source.clone());
                 self.ignored.push(Value { key: PRESET, text, source });
             }
+        }
+        Ok(())
+    }
+
+    fn add_value(
+        &mut self,
+        file: &File,
+        (key, text): (&'static str, &str),
+        holds: bool,
+    ) -> Result<(), Failure> {
+        let value = Value { key, text: text.to_owned(), source: file.source.clone() };
+        match key {
+            MODE => {
+                let mode =
+                    Mode::from_name(text).ok_or_else(|| file.wrong(&format!("`{text}` is no mode")))?;
+                if holds || mode < self.mode.0 {
+                    self.mode = (mode, file.source.clone());
+                } else if mode > self.mode.0 {
+                    self.ignored.push(value);
+                }
+            }
+            bounds::MODE | bounds::NETWORK | bounds::WRITE => {
+                let row = (key, text, &file.source);
+                let added = self.bounds.add(row, holds, self.home.as_deref());
+                if !added.map_err(|error| file.wrong(&error))? {
+                    self.ignored.push(value);
+                }
+            }
+            DENY => self.rules.push(self.rule(text, Effect::Deny, &file.source)?),
+            ALLOW if holds => self.rules.push(self.rule(text, Effect::Allow, &file.source)?),
+            PRIVATE_HOSTS | LOAD if holds => self.values.push(value),
+            _ if holds => {
+                self.values.retain(|earlier| earlier.key != key);
+                self.values.push(value);
+            }
+            _ => self.ignored.push(value),
         }
         Ok(())
     }

@@ -165,61 +165,25 @@ impl Gate {
         }
         let decision = policy.decide(&call.name, &access, &request.input);
         let decision = with_hooks(decision, one.outcome.permission.as_ref());
-        let tell = |allowed: bool, text: Option<String>, answer: Option<Choice>| {
-            let record = record(one, &decision, allowed, answer);
-            let change = one.change().filter(|_| allowed);
-            let text = match (text, change) {
-                (Some(text), Some(change)) => Some(format!("{text}; {change}")),
-                (text, change) => text.or(change),
-            };
-            let decided = Decided { call: call.clone(), allowed, text, record };
-            drop(outbox.send(Inbox::Decided(Box::new(decided))));
-        };
-        let is_changed = one.outcome.input.is_some();
+        let admission = Admission { gate: self, one, decision: &decision, outbox };
         match &decision.verdict {
-            Verdict::Allow if decision.by_default && !is_changed && self.is_on_record(&decision) => {
-                Ok(access)
-            }
             Verdict::Allow => {
-                let by = || format!("allowed by `{}` ({})", decision.rule, decision.source);
-                tell(true, (!decision.by_default).then(by), None);
+                admission.allowed();
                 Ok(access)
             }
-            Verdict::Deny { reason } => {
-                tell(false, Some(format!("refused: {reason} ({})", decision.source)), None);
-                Err(Output::error(format!(
-                    "not allowed: {reason}. {}",
-                    self.refusal(call, &decision.verdict)
-                )))
-            }
-            Verdict::Ask { question } => match self.ask(context, one, question, &decision, outbox).await {
-                Some(Choice::No) => {
-                    tell(false, Some("refused by you".to_owned()), Some(Choice::No));
-                    Err(Output::error(format!(
-                        "the user did not allow this call. {}",
-                        self.refusal(call, &decision.verdict)
-                    )))
+            Verdict::Deny { reason } => Err(admission.denied(reason)),
+            Verdict::Ask { question } => {
+                let choice = self.ask(context, one, question, &decision, outbox).await;
+                if choice == Some(Choice::Always) {
+                    remember(&policy, &decision);
                 }
-                Some(choice) => {
-                    if choice == Choice::Always {
-                        remember(&policy, &decision);
+                match choice {
+                    None if context.cancellation.is_cancelled() => {
+                        Err(Output::error("cancelled before it started"))
                     }
-                    tell(true, None, Some(choice));
-                    Ok(access)
+                    choice => admission.answered(question, choice).map_or(Ok(access), Err),
                 }
-                None if context.cancellation.is_cancelled() => {
-                    Err(Output::error("cancelled before it started"))
-                }
-                None => {
-                    let how = how_to_allow(&decision);
-                    let text = format!("refused, since nobody can be asked: {question}; {how}");
-                    tell(false, Some(text), None);
-                    let refusal = self.refusal(call, &decision.verdict);
-                    Err(Output::error(format!(
-                        "not allowed, and nobody can be asked: {question}. {refusal} The user could allow it: {how}."
-                    )))
-                }
-            },
+            }
         }
     }
 
@@ -252,6 +216,70 @@ impl Gate {
             () = context.cancellation.cancelled() => None,
             choice = answer => choice.ok(),
         }
+    }
+}
+
+/// A call for which there is a decision: whoever shows it is told what becomes of it, and so is the record.
+struct Admission<'a> {
+    gate: &'a Gate,
+    one: &'a Reviewed,
+    decision: &'a Decision,
+    outbox: &'a mpsc::UnboundedSender<Inbox>,
+}
+
+impl Admission<'_> {
+    fn allowed(&self) {
+        let decision = self.decision;
+        let is_changed = self.one.outcome.input.is_some();
+        // What a mode allows by itself is told once.
+        if !decision.by_default || is_changed || !self.gate.is_on_record(decision) {
+            let by = || format!("allowed by `{}` ({})", decision.rule, decision.source);
+            self.tell(true, (!decision.by_default).then(by), None);
+        }
+    }
+
+    fn denied(&self, reason: &str) -> Output {
+        self.tell(false, Some(format!("refused: {reason} ({})", self.decision.source)), None);
+        Output::error(format!("not allowed: {reason}. {}", self.refusal()))
+    }
+
+    /// What a call is refused with that a question was asked about; nobody could be asked where there is no choice.
+    fn answered(&self, question: &str, choice: Option<Choice>) -> Option<Output> {
+        let refused = match choice {
+            Some(Choice::No) => {
+                self.tell(false, Some("refused by you".to_owned()), choice);
+                format!("the user did not allow this call. {}", self.refusal())
+            }
+            Some(_) => {
+                self.tell(true, None, choice);
+                return None;
+            }
+            None => {
+                let how = how_to_allow(self.decision);
+                let text = format!("refused, since nobody can be asked: {question}; {how}");
+                self.tell(false, Some(text), None);
+                format!(
+                    "not allowed, and nobody can be asked: {question}. {} The user could allow it: {how}.",
+                    self.refusal()
+                )
+            }
+        };
+        Some(Output::error(refused))
+    }
+
+    fn refusal(&self) -> String {
+        self.gate.refusal(&self.one.call, &self.decision.verdict)
+    }
+
+    fn tell(&self, allowed: bool, text: Option<String>, answer: Option<Choice>) {
+        let record = record(self.one, self.decision, allowed, answer);
+        let change = self.one.change().filter(|_| allowed);
+        let text = match (text, change) {
+            (Some(text), Some(change)) => Some(format!("{text}; {change}")),
+            (text, change) => text.or(change),
+        };
+        let decided = Decided { call: self.one.call.clone(), allowed, text, record };
+        drop(self.outbox.send(Inbox::Decided(Box::new(decided))));
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     Attempt, Carried, Carry, Conversation, Lane, Mark, Measured, Message, OpenLane, message::Place,
     next_attempt,
 };
+use crate::dialect::Dialect;
 use crate::record::{
     AttemptRecord, Entry, MessageContent, MessageRecord, Origin, OutcomeRecord, Purpose, Record, RecordId,
 };
@@ -92,15 +93,7 @@ impl Conversation {
             Record::Permission(permission) => self.permissions.push(permission.clone()),
             Record::Rewind { reason } => mark = self.rewound(entry, *reason, mark),
             Record::Carry { messages } => {
-                let Mark { message: source, context, said, turn, epoch, .. } = mark;
-                let carry = mark.carry.unwrap_or(Carry { source, context, said, turn, left: 0 });
-                let carry = Carry { left: *messages, ..carry };
-                self.carried.extend(carry.source.map(|last| Carried { last, epoch }));
-                mark = Mark { message: None, pending: None, measured: None, ..mark };
-                // In front of the first turn nothing had been observed.
-                (mark.context, mark.said) =
-                    if *messages > 0 { (None, None) } else { (carry.context, carry.said) };
-                mark.carry = (*messages > 0).then_some(carry);
+                mark = self.apply_carry(*messages, mark);
             }
         }
         let lane_changed = mark.lane != self.mark().lane;
@@ -109,6 +102,19 @@ impl Conversation {
             self.rebuild_path();
         }
         Ok(())
+    }
+
+    /// The conversation is said again from its beginning, in so many messages.
+    fn apply_carry(&mut self, messages: u64, mark: Mark) -> Mark {
+        let Mark { message: source, context, said, turn, epoch, .. } = mark;
+        let carry = mark.carry.unwrap_or(Carry { source, context, said, turn, left: 0 });
+        let carry = Carry { left: messages, ..carry };
+        self.carried.extend(carry.source.map(|last| Carried { last, epoch }));
+        let mut mark = Mark { message: None, pending: None, measured: None, ..mark };
+        // In front of the first turn nothing had been observed.
+        (mark.context, mark.said) = if messages > 0 { (None, None) } else { (carry.context, carry.said) };
+        mark.carry = (messages > 0).then_some(carry);
+        mark
     }
 
     fn apply_message(
@@ -120,15 +126,7 @@ impl Conversation {
         let (id, parent) = (entry.id, entry.parent);
         let lane = mark.lane.ok_or(ApplyError::NoLane(id.0))?;
         let dialect = self.lanes.get(lane).ok_or(ApplyError::NoLane(id.0))?.lane.dialect();
-        let fragment = match &message.content {
-            MessageContent::Fragment(fragment) => fragment.clone(),
-            MessageContent::Results { results, inside, blocks } => {
-                let results = self.results_of(id, results)?;
-                let fragment = dialect.sealed(&results, inside, blocks);
-                self.work.rendered += fragment.len() as u64;
-                fragment
-            }
-        };
+        let fragment = self.fragment_of(id, dialect, &message.content)?;
         if !message.says.is_empty() {
             let waits: Vec<RecordId> = self.unsaid_at(mark).into_iter().map(|(record, _)| record).collect();
             if message.says != waits {
@@ -163,16 +161,26 @@ impl Conversation {
         if message.origin() == Origin::Aside {
             mark.aside = mark.aside.or(Some(parent));
         }
-        if let Some(carry) = &mut mark.carry {
-            carry.left = carry.left.saturating_sub(1);
-            if carry.left == 0 {
-                mark.turn = mark.turn.max(carry.turn);
-                (mark.context, mark.said) = (carry.context, carry.said);
-                mark.carry = None;
+        self.messages.push(message);
+        carried_one(mark);
+        Ok(())
+    }
+
+    fn fragment_of(
+        &mut self,
+        id: RecordId,
+        dialect: Dialect,
+        content: &MessageContent,
+    ) -> Result<Bytes, ApplyError> {
+        match content {
+            MessageContent::Fragment(fragment) => Ok(fragment.clone()),
+            MessageContent::Results { results, inside, blocks } => {
+                let results = self.results_of(id, results)?;
+                let fragment = dialect.sealed(&results, inside, blocks);
+                self.work.rendered += fragment.len() as u64;
+                Ok(fragment)
             }
         }
-        self.messages.push(message);
-        Ok(())
     }
 
     fn results_of(&self, id: RecordId, results: &[RecordId]) -> Result<Vec<Bytes>, ApplyError> {
@@ -283,6 +291,17 @@ impl Conversation {
 /// Tokens that a request wrote to the cache and read from it, as far as was told.
 fn wrote_and_read(usage: &Usage) -> (u64, u64) {
     (usage.cache_write.unwrap_or(0), usage.cache_read.unwrap_or(0))
+}
+
+/// One more message is carried over; with the last of them the conversation is where it was.
+fn carried_one(mark: &mut Mark) {
+    let Some(carry) = &mut mark.carry else { return };
+    carry.left = carry.left.saturating_sub(1);
+    if carry.left == 0 {
+        mark.turn = mark.turn.max(carry.turn);
+        (mark.context, mark.said) = (carry.context, carry.said);
+        mark.carry = None;
+    }
 }
 
 /// The usage that was told, as far as it can be read.
