@@ -107,8 +107,8 @@ impl Catalogue {
         notices
     }
 
-    /// Makes the tools of a session that goes on of those in the registry, our own, and of what was frozen with its lane
-    /// and [put on record](Self::record) then.
+    /// Makes the tools of a session that goes on of those in the registry, our own, which stand as they were shown, and of
+    /// what was frozen with its lane and [put on record](Self::record) then.
     pub fn take_up(&self, registry: &mut Registry, lane: &LaneRecord) {
         let record = lane.baseline.iter().find(|record| record.kind == DISPATCH).map(|record| &record.state);
         let mut session = record.and_then(|record| Session::read(record, registry)).unwrap_or_default();
@@ -119,9 +119,12 @@ impl Catalogue {
         let names: Vec<String> = session.frozen.keys().cloned().collect();
         registry.select(Some(&names), &[]);
         for Frozen { definition, listing, from } in session.frozen.values() {
-            if let Some((server, tool)) = from.clone() {
-                let entry = Entry { definition: definition.clone(), server, tool };
-                registry.register_as(Arc::new(RemoteTool::shown(&self.servers, entry)), *listing);
+            match from.clone() {
+                Some((server, tool)) => {
+                    let entry = Entry { definition: definition.clone(), server, tool };
+                    registry.register_as(Arc::new(RemoteTool::shown(&self.servers, entry)), *listing);
+                }
+                None => registry.show_as(definition),
             }
         }
         drop(self.session.set(session));

@@ -31,6 +31,7 @@ mod registry;
 mod regular;
 pub mod sandbox;
 pub mod schema;
+mod shown;
 mod skill;
 mod spill;
 mod store;

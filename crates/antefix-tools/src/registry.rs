@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::shown::Shown;
 use crate::{Definition, Tool};
 
 /// The tools of a session, in the order they were registered.
@@ -78,6 +79,17 @@ impl Registry {
     pub fn list(&mut self, listing: Listing, is_meant: impl Fn(&str) -> bool) {
         for listed in self.tools.iter_mut().filter(|listed| is_meant(listed.tool.definition().name())) {
             listed.listing = listing;
+        }
+    }
+
+    /// Has a tool stand as the session's model was shown it, where that is not as this build has it: then a call that
+    /// says what the tool does not know any more is refused, and the model is told what it knows.
+    pub fn show_as(&mut self, shown: &Definition) {
+        let is_other = |tool: &dyn Tool| {
+            tool.definition().name() == shown.name() && tool.definition().json() != shown.json()
+        };
+        for listed in self.tools.iter_mut().filter(|listed| is_other(&*listed.tool)) {
+            listed.tool = Arc::new(Shown::new(Arc::clone(&listed.tool), shown.clone()));
         }
     }
 
@@ -246,6 +258,26 @@ mod tests {
             registry.select(allow.map(owned).as_deref(), &owned(deny));
             assert_eq!(registry.names().collect::<Vec<_>>().join(" "), expect);
         }
+    }
+
+    /// A session was begun with another definition of `read`: its model's call by that one is refused with what is known,
+    /// and one that both understand runs.
+    #[test]
+    fn a_tool_stands_as_it_was_shown() {
+        let mut registry = Registry::builtin();
+        let schema =
+            r#"{"type":"object","properties":{"path":{"type":"string"},"first_line":{"type":"integer"}}}"#;
+        let shown = Definition::new("read", "Opens a file.", schema).unwrap();
+        registry.show_as(&shown);
+        let read = registry.get("read").unwrap();
+        assert_eq!(read.definition(), &shown);
+        let said = |input: &str| read.prepare(Body::parse(input).unwrap()).map(|body| body.text().to_owned());
+        assert_eq!(said(r#"{"path":"a","limit":3}"#).as_deref(), Ok(r#"{"path":"a","limit":3}"#));
+        assert_eq!(
+            said(r#"{"path":"a","first_line":3}"#).unwrap_err().0,
+            "`read` was shown to you with `first_line`, which it does not take any more; what it takes there is \
+             `path`, `offset`, `limit`: call it with these"
+        );
     }
 
     /// The definitions are the very start of every request: a changed byte costs every session its cache.
