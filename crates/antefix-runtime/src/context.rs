@@ -19,6 +19,7 @@ mod lines;
 mod memory;
 mod permissions;
 mod text_file;
+mod todo;
 mod watcher;
 
 pub use budget::Budget;
@@ -33,6 +34,8 @@ pub use hooks::{HOOK, StartHooks};
 pub use instructions::Instructions;
 pub use memory::Memory;
 pub use permissions::Permissions;
+pub(crate) use todo::{KIND as TODO, items_of as todo_items};
+pub use todo::{Todo, TodoStand};
 pub use watcher::{Baseline, NoKind, Reminders, Watcher};
 
 use std::path::{Path, PathBuf};
@@ -162,6 +165,8 @@ pub struct Surroundings {
     pub files: Arc<FileTable>,
     /// What the session has used.
     pub spent: Spend,
+    /// The list of what is to be done; `None` where a session begins.
+    pub todo: Option<TodoStand>,
     /// Calls have just returned; in front of a prompt and for the head they have not.
     pub is_behind_calls: bool,
 }
@@ -180,7 +185,7 @@ impl Surroundings {
 }
 
 /// The kinds, in the order in which they are told.
-pub const KINDS: [&str; 14] = [
+pub const KINDS: [&str; 15] = [
     "environment",
     "date",
     "git",
@@ -193,6 +198,7 @@ pub const KINDS: [&str; 14] = [
     "hook",
     "permissions",
     "files",
+    "todo",
     "budget",
     "diagnostics",
 ];

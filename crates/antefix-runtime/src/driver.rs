@@ -6,6 +6,7 @@ mod gate;
 mod hooked;
 mod kin;
 mod recall;
+mod todo;
 mod turn;
 mod watch;
 
@@ -14,6 +15,7 @@ pub use gate::{Answer, Choice, Decided, Policies, Question, take_up_answers};
 pub(crate) use kin::{FromSubagent, Parent};
 pub use kin::{Purse, Restriction, Subagent, SubagentNews};
 pub use recall::recall;
+pub use todo::todo_list;
 
 use std::sync::Arc;
 
@@ -32,6 +34,7 @@ use crate::store::{AppendError, Durability, TranscriptStore};
 use gate::Gate;
 use hooked::{Submitted, hook_news};
 use kin::Kin;
+use todo::changes_list;
 use turn::{Ended, Inbox, Running};
 use watch::Watch;
 
@@ -208,7 +211,11 @@ impl<S: TranscriptStore> Agent<S> {
         // What is known now is what the next request goes on from.
         let mut context = self.drift(show).await;
         context.extend(self.wanted(hook_news(self.session.conversation(), said)));
+        let changes_list = changes_list(&context);
         commands.extend(self.session.step(Event::Prompt { blocks, context }, clock::now())?);
+        if changes_list {
+            self.context.todo.take_over(&todo_list(self.session.conversation()));
+        }
         match self.run(commands, interrupts, show).await? {
             Ended::Turn(end) => Ok(end),
             Ended::Compaction(message) => Ok(TurnEnd { reason: EndReason::Failed, message }),

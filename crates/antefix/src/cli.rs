@@ -233,6 +233,10 @@ pub struct RunArgs {
     /// Take an answer that sends nothing for this many milliseconds for dead; pings count
     #[arg(long, value_name = "MS", hide = true)]
     pub longest_silence: Option<u64>,
+    /// Put the list in this file in the place of the list of what is to be done, and tell the model; a file as
+    /// `antefix sessions todo` prints it, with lines in any order, changed, left out or new
+    #[arg(long, value_name = "FILE", conflicts_with = "compact")]
+    pub todo: Option<PathBuf>,
     /// Show the model this image or PDF as well
     #[arg(long, value_name = "FILE")]
     pub attach: Vec<PathBuf>,
@@ -262,6 +266,11 @@ pub enum SessionsAction {
         /// Show what the model was told of its surroundings, and nothing else
         #[arg(long)]
         reminders: bool,
+    },
+    /// Print the list of what is to be done, as `antefix run --todo` takes it
+    Todo {
+        /// The session, or the first characters of its name; the last one of this folder if nothing is said
+        id: Option<String>,
     },
 }
 

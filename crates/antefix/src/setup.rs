@@ -4,6 +4,7 @@ mod delegates;
 mod ground;
 mod hooks;
 mod notices;
+mod todo;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -148,7 +149,8 @@ fn settings(args: &RunArgs, holding: &Holding) -> Result<Settings, Failure> {
         })?),
         None => None,
     };
-    let limits = Limits { max_steps: Some(args.max_turns), max_tokens: None, max_cost };
+    let limits =
+        Limits { max_steps: Some(args.max_turns), max_tokens: None, max_cost };
     let minutes = args.keep_warm.or_else(|| holding.value(KEEP_WARM)?.parse().ok()).unwrap_or_default();
     // What was recorded stands in the place of all answers.
     let keep_warm = (minutes > 0 && args.replay.is_none())

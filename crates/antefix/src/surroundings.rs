@@ -7,12 +7,12 @@ use antefix_runtime::agents::Agents;
 use antefix_runtime::clock;
 use antefix_runtime::context::{
     Budget, Date, Definitions, Diagnostics, Environment as Place, Files, Git, GitStatus, Instructions,
-    Memory, Permissions, Surroundings, Watcher,
+    Memory, Permissions, Surroundings, Todo, Watcher,
 };
 use antefix_runtime::skills::Skills;
 use antefix_session::guard::Limits;
 use antefix_session::spend::Spend;
-use antefix_tools::{Bash, Context};
+use antefix_tools::{Bash, Context, TodoLine};
 
 use crate::environment::{self, Environment};
 use crate::settings::Settings;
@@ -26,6 +26,7 @@ pub fn surroundings(context: &Context, holding: &Settings) -> Surroundings {
         policy: Some(Arc::new(holding.policy())),
         files: Arc::clone(&context.files),
         spent: Spend::default(),
+        todo: None,
         is_behind_calls: false,
     }
 }
@@ -39,13 +40,14 @@ pub struct Callable {
     pub agents: Option<Agents>,
 }
 
-/// All that is watched.
+/// All that is watched; `wanted` is the list of what is to be done, where the user has made another of it.
 pub fn watcher(
     environment: &Environment,
     holding: &Settings,
     context: &Context,
     limits: Limits,
     callable: Callable,
+    wanted: Option<Vec<TodoLine>>,
 ) -> Watcher {
     let mut watcher = Watcher::new(holding.reminders.clone());
     watcher.add(Place::new(Bash::shell(context)));
@@ -64,6 +66,7 @@ pub fn watcher(
     }
     watcher.add(Permissions::new(holding.mode.0));
     watcher.add(Files::default());
+    watcher.add(Todo::new(wanted));
     watcher.add(Budget::new(limits));
     if let Some((command, timeout)) = holding.diagnostics() {
         watcher.add(Diagnostics::new(command, timeout, context.clone()));

@@ -156,6 +156,7 @@ mod tests {
                 policy: None,
                 files: Arc::clone(&self.files),
                 spent: Spend::default(),
+                todo: None,
                 is_behind_calls: false,
             };
             let seen = source.observe(&around).unwrap();

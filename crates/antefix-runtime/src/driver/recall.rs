@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::record::ResultRecord;
-use antefix_tools::{Context, FileFact, FileTable, Output, Scope, Step, TodoList};
+use antefix_tools::{Context, FileFact, FileTable, Output, Scope, Step};
 use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
 
 use super::calls::write_shell;
+use super::todo::todo_list;
 
 /// Sets what the tools know of the session to what the conversation says: the files the model has seen and the list of
 /// what is to be done. What a rewind has left does not count; what a summary stands for counts for the list, but the
@@ -23,12 +24,7 @@ pub fn recall(conversation: &Conversation, context: &mut Context) {
     let live = conversation.results().values().filter(|result| calls.contains_key(result.call.as_str()));
     let live: Vec<&ResultRecord> = live.collect();
     context.files = Arc::new(file_table(&live, |call| input_of(conversation, &calls, call)));
-    let history = conversation.history();
-    let calls: BTreeMap<&str, &Call> =
-        history.iter().flat_map(|message| message.calls()).map(|call| (call.id.as_str(), call)).collect();
-    let live = conversation.results().values().filter(|result| calls.contains_key(result.call.as_str()));
-    let live: Vec<&ResultRecord> = live.collect();
-    context.todo = Arc::new(todo_list(&live, |call| input_of(conversation, &calls, call)));
+    context.todo = Arc::new(todo_list(conversation));
 }
 
 /// What a call was executed with.
@@ -53,15 +49,6 @@ fn file_table(live: &[&ResultRecord], input: impl Fn(&str) -> Option<Body>) -> F
         Some(Step { tool: result.tool.clone(), input, text, fact: fact.clone() })
     };
     FileTable::replay(facts.iter().map(|(at, fact)| ((*at, fact), fact)), step)
-}
-
-fn todo_list(live: &[&ResultRecord], input: impl Fn(&str) -> Option<Body>) -> TodoList {
-    let list = TodoList::default();
-    for result in live.iter().filter(|result| result.tool == "todo" && !result.is_error) {
-        // A call that succeeded is understood; one of a tool of that name that is not ours says nothing.
-        drop(input(&result.call).map(|input| list.apply(&input)));
-    }
-    list
 }
 
 /// The text of a result, as a block or as a message.

@@ -4,6 +4,7 @@ use antefix_session::event::{Event, SessionEvent};
 use antefix_session::record::ContextRecord;
 use antefix_tools::Cancellation;
 
+use super::todo::stand;
 use super::{Agent, Shown};
 use crate::clock;
 use crate::context::{Baseline, Surroundings, Watcher};
@@ -16,8 +17,8 @@ pub(super) struct Watch {
 }
 
 impl<S: TranscriptStore> Agent<S> {
-    /// Tells the model from now on what changes around it. Of `around` the time, the files and what was used are looked
-    /// at anew each time.
+    /// Tells the model from now on what changes around it. Of `around` the time, the files, the list of what is to be done
+    /// and what was used are looked at anew each time.
     pub fn watch(&mut self, watcher: Watcher, around: Surroundings) {
         self.watch = Some(Watch { watcher, around });
     }
@@ -50,6 +51,9 @@ impl<S: TranscriptStore> Agent<S> {
             *open = open.saturating_sub(1);
             *open == 0
         };
+        if !is_last && !matches!(event, Event::Response { .. }) {
+            return Vec::new();
+        }
         self.look_up();
         let Some(Watch { watcher, around }) = &mut self.watch else { return Vec::new() };
         match event {
@@ -91,6 +95,7 @@ impl<S: TranscriptStore> Agent<S> {
             watch.around.now = clock::now();
             watch.around.files = self.context.files.clone();
             watch.around.spent = self.session.spent();
+            watch.around.todo = Some(stand(self.session.conversation(), &self.context.todo));
         }
     }
 }

@@ -59,6 +59,17 @@ impl Conversation {
         .collect()
     }
 
+    /// What was observed of one kind on the way to where the conversation stands, by record; what a summary stands for
+    /// included.
+    pub fn observed_of(&self, kind: &str) -> BTreeMap<RecordId, &ContextRecord> {
+        let mark = self.mark();
+        let before = self.fronts_of_epochs().into_iter().map(|mark| mark.context);
+        let indices = std::iter::once(mark.context).chain(before).flat_map(|latest| self.chain_of(latest));
+        let observed = indices.filter_map(|index| self.observed.get(index));
+        let of_kind = observed.filter(|observed| observed.context.kind == kind);
+        of_kind.map(|observed| (observed.record, &observed.context)).collect()
+    }
+
     /// What waits to be said, oldest first.
     pub(crate) fn unsaid(&self) -> Vec<(RecordId, &ContextRecord)> {
         self.unsaid_at(&self.mark())

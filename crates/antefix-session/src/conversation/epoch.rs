@@ -56,6 +56,17 @@ impl Conversation {
         parts.into_iter().rev().flatten().filter_map(|index| self.messages.get(index)).collect()
     }
 
+    /// How things stood in front of each compaction that has led here, the newest first.
+    pub(super) fn fronts_of_epochs(&self) -> Vec<&Mark> {
+        let mut fronts = Vec::new();
+        let mut next = self.mark().epoch;
+        while let Some(epoch) = next.and_then(|index| self.epochs.get(index)) {
+            fronts.extend(self.marks.get(epoch.source.0 as usize));
+            next = epoch.before;
+        }
+        fronts
+    }
+
     /// Compactions that have begun what the conversation stands in, one behind the other.
     pub fn compactions(&self) -> u64 {
         let mut count = 0;

@@ -1,4 +1,5 @@
 mod reminders;
+mod todo;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,12 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
         } else {
             show(&conversation, args.json);
         }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(SessionsAction::Todo { id }) = &args.action {
+        let id = folders::find(&sessions, id.as_deref(), &cwd)?;
+        let (header, entries) = read(&sessions.inspect(&id)?.transcript)?;
+        todo::show(&replay(header, &entries)?, args.json);
         return Ok(ExitCode::SUCCESS);
     }
     let shown = cwd.to_string_lossy();

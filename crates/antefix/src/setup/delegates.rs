@@ -89,7 +89,7 @@ impl Employer<'_> {
         Box::new(move |context| {
             // A subagent names no agents: it starts no subagents.
             let callable = Callable { skills: Some(Arc::clone(&skills)), agents: None };
-            let watcher = surroundings::watcher(&environment, &holding, context, limits, callable);
+            let watcher = surroundings::watcher(&environment, &holding, context, limits, callable, None);
             (watcher, surroundings::surroundings(context, &holding))
         })
     }

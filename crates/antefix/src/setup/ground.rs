@@ -23,7 +23,7 @@ use antefix_tools::sandbox::Available;
 use antefix_tools::{CONTRACT, Context};
 
 use super::delegates::{self, Delegates, Employer};
-use super::{hooks, notices};
+use super::{hooks, notices, todo};
 use crate::asking;
 use crate::cli::{AutoCompact, RunArgs};
 use crate::endpoint::Endpoint;
@@ -187,10 +187,11 @@ impl<'a> Ground<'a> {
     ) -> Result<Around, Failure> {
         let Self { environment, holding, opened, .. } = self;
         let Seen { context, offered, delegates, settings } = seen;
+        let wanted = todo::wanted(self.args, holding)?;
         let (hooks, said) =
             hooks::start(holding, &opened.store, &opened.conversation, context, notices).await?;
         let callable = delegates.callable(&offered.registry);
-        let mut watcher = watcher(environment, holding, context, settings.limits, callable);
+        let mut watcher = watcher(environment, holding, context, settings.limits, callable, wanted);
         offered.watch(&mut watcher, looks, self.lane().is_none());
         watcher.add(StartHooks::new(said));
         Ok(Around { watcher, surroundings: surroundings(context, holding), hooks })

@@ -34,6 +34,7 @@ mod shell;
 mod skills;
 mod subagents;
 mod terminal;
+mod todo;
 mod upgrade;
 mod verify;
 mod warm;

@@ -42,6 +42,7 @@ fn around() -> Surroundings {
         policy: None,
         files: Arc::default(),
         spent: Spend::default(),
+        todo: None,
         is_behind_calls: false,
     }
 }

@@ -23,6 +23,7 @@ pub(in crate::context) fn around(folder: &str, now: Millis) -> Surroundings {
         policy: None,
         files: Arc::default(),
         spent: Spend::default(),
+        todo: None,
         is_behind_calls: false,
     }
 }
