@@ -163,6 +163,10 @@ pub struct RunArgs {
     /// Stop the turn after this many requests
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_turns: u64,
+    /// Stop when the session, what it was forked from included, has used this many tokens of input, cached ones
+    /// included, and output
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
     /// Stop when the session, what it was forked from included, has cost this much
     #[arg(long, value_name = "USD")]
     pub max_usd: Option<String>,

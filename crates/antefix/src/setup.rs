@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use antefix_http::server::SimServer;
 use antefix_mcp::Questions;
-use antefix_models::{Money, Rules, Ttl};
+use antefix_models::{Money, Rules, Tokens, Ttl};
 use antefix_runtime::clock;
 use antefix_runtime::context::Baseline;
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state};
@@ -150,7 +150,7 @@ fn settings(args: &RunArgs, holding: &Holding) -> Result<Settings, Failure> {
         None => None,
     };
     let limits =
-        Limits { max_steps: Some(args.max_turns), max_tokens: None, max_cost };
+        Limits { max_steps: Some(args.max_turns), max_tokens: args.max_tokens.map(Tokens), max_cost };
     let minutes = args.keep_warm.or_else(|| holding.value(KEEP_WARM)?.parse().ok()).unwrap_or_default();
     // What was recorded stands in the place of all answers.
     let keep_warm = (minutes > 0 && args.replay.is_none())
