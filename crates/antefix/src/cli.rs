@@ -164,7 +164,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_turns: u64,
     /// Stop when the session, what it was forked from included, has used this many tokens of input, cached ones
-    /// included, and output
+    /// included, and output; subagents count for themselves
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
     /// Stop when the session, what it was forked from included, has cost this much

@@ -64,6 +64,10 @@ fn what_an_earlier_build_sent_leads_what_this_one_sends() {
         ("told-chat", 4),
         ("summed-messages", 7),
         ("summed-chat", 7),
+        ("other-in-band", 5),
+        ("other-without", 5),
+        ("other-append-only", 5),
+        ("other-strict", 5),
     ] {
         let (header, entries, last) = fixture(name);
         let report = verify(header.clone(), &entries);

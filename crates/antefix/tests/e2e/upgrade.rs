@@ -93,3 +93,78 @@ fn what_was_sent_stays_as_it_was() {
         case.antefix(["explain", &session]).ends().code(0);
     }
 }
+
+/// The build that began these sessions had other texts in all that it rendered, and some members of its tools' inputs
+/// had other names. The model goes on calling as it was shown: what is not known any more is refused with what is, and
+/// the list that it has changed in the old way is as it was shown.
+#[test]
+fn calls_by_an_old_schema_are_understood_or_refused() {
+    let script = r#"rule
+  on said Now read
+  on rounds 0
+  tool read {"path":"a.txt","first_line":2}
+  tool grep {"pattern":"ONE","any_case":true}
+  tool bash {"command":"echo ran","purpose":"to see it"}
+  tool todo {"strike":[3]}
+  tool read {"path":"a.txt","limit":1}
+rule
+  on said Now read
+  on rounds 1
+  tool read {"path":"a.txt","offset":2}
+  tool todo {"done":[1]}
+rule
+  on any
+  think On it goes.
+  text It goes on.
+"#;
+    for (name, is_messages) in [
+        ("other-in-band", true),
+        ("other-without", true),
+        ("other-append-only", false),
+        ("other-strict", false),
+    ] {
+        let case = if is_messages { Case::new(script) } else { Case::chat(ServerOptions::default(), script) };
+        let session = take_over(&case, name);
+        case.write("AGENTS.md", "# Rules\nSay it in verse.\n").write("a.txt", "one\ntwo\n");
+        let provider = if is_messages { "anthropic" } else { "llamacpp" };
+        let url = if is_messages { case.chat_url().replace("/v1", "") } else { case.chat_url() };
+        // No model is named: a session keeps its own.
+        let go_on = |words: &str| {
+            let run = case.antefix(["run", words, "--resume", &session, "--permission-mode", "full"]);
+            let run = run.args(["--provider", provider, "--base-url", &url, "--cwd"]).arg(case.project());
+            run.ends().code(0).stdout("It goes on.")
+        };
+        let ended = go_on("Now read");
+        for (tool, member, known) in [
+            ("read", "first_line", "`path`, `offset`, `limit`"),
+            ("grep", "any_case", "`pattern`, `path`, `glob`, `ignore_case`, `context`, `mode`, `head_limit`"),
+            ("bash", "purpose", "`command`, `timeout_ms`, `background`, `description`"),
+            ("todo", "strike", "`add`, `start`, `done`, `drop`"),
+        ] {
+            let refused = format!(
+                "`{tool}` was shown to you with `{member}`, which it does not take any more; what it takes"
+            );
+            let sent = case.sent();
+            let body = String::from_utf8_lossy(&sent.last().expect("a body").bytes).into_owned();
+            assert_eq!(body.matches(&refused).count(), 1, "{name}: {body}");
+            assert!(body.contains(known), "{name}: {known}");
+        }
+        // Line 2 was struck out in the old way.
+        ended.stderr("✓ todo 1 [x] Name the notes (+1 line)").stderr("✓ read 2 two");
+        go_on("Further").lacks("the model is told");
+        let listed = case.antefix(["sessions", "todo", &session]).ends().code(0);
+        assert_eq!(listed.stdout, "1 [x] Name the notes\n3 [ ] Say it in the README\n", "{name}");
+        let last = Sent::read(fs::read(fixture(name).join("last.body.json")).expect("a body"));
+        let sent = case.sent();
+        assert_eq!(sent.len(), 4, "{name}");
+        assert_eq!(sent[0].relation(&last), "extends", "{name}");
+        assert_eq!(case.relations(), ["extends", "extends", "extends"], "{name}");
+        let text = String::from_utf8_lossy(&sent[3].bytes).into_owned();
+        for once in ["Say it in verse.", "Working directory: now "] {
+            assert_eq!(text.matches(once).count(), 1, "{name}: {once}");
+        }
+        case.antefix(["verify", &session]).ends().code(0).stdout("✓ session");
+        case.antefix(["explain", &session]).ends().code(0);
+        case.antefix(["tools", "diff", &session]).ends().code(0);
+    }
+}

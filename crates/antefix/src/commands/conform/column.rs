@@ -12,11 +12,25 @@ pub enum Column {
     AppendOnly,
     /// Chat Completions whose template wants one system message in front and roles in turn.
     Strict,
+    /// Chat Completions whose template leaves out the reasoning of turns that are over.
+    Stripping,
+    /// Chat Completions whose template puts the tools in front of the user's last message.
+    ToolsLate,
+    /// Chat Completions whose template begins with the date.
+    Dated,
 }
 
 impl Column {
     /// All, in the order in which they are printed.
-    pub const ALL: [Self; 4] = [Self::InBand, Self::Without, Self::AppendOnly, Self::Strict];
+    pub const ALL: [Self; 7] = [
+        Self::InBand,
+        Self::Without,
+        Self::AppendOnly,
+        Self::Strict,
+        Self::Stripping,
+        Self::ToolsLate,
+        Self::Dated,
+    ];
 
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
@@ -25,6 +39,9 @@ impl Column {
             Self::Without => "anthropic-without",
             Self::AppendOnly => "openai-chat-append-only",
             Self::Strict => "openai-chat-strict",
+            Self::Stripping => "openai-chat-reasoning-stripping",
+            Self::ToolsLate => "openai-chat-tools-late",
+            Self::Dated => "openai-chat-dated",
         }
     }
 
@@ -35,12 +52,31 @@ impl Column {
             Self::Without => "anthropic without",
             Self::AppendOnly => "chat append-only",
             Self::Strict => "chat strict",
+            Self::Stripping => "chat stripping",
+            Self::ToolsLate => "chat tools-late",
+            Self::Dated => "chat dated",
         }
     }
 
     /// Whether it speaks the Messages API.
     pub fn is_messages(self) -> bool {
         matches!(self, Self::InBand | Self::Without)
+    }
+
+    /// Why each message of the user's moves something in the middle of the prompt, where its template does so: then no
+    /// row reads all that was there.
+    pub const fn limit(self) -> Option<&'static str> {
+        match self {
+            Self::Stripping => Some(REASONING),
+            Self::ToolsLate => Some(LATE_TOOLS),
+            Self::InBand | Self::Without | Self::AppendOnly | Self::Strict | Self::Dated => None,
+        }
+    }
+
+    /// Whether its template leaves out the reasoning of turns that are over. Of a turn of one request, nothing of its
+    /// reasoning was in a prompt yet.
+    pub fn strips(self) -> bool {
+        self == Self::Stripping
     }
 
     /// What the first task asks for.
@@ -50,6 +86,9 @@ impl Column {
             Self::Without => &["--model", "claude-sonnet-4-6", "--thinking", "adaptive"],
             Self::AppendOnly => &["--model", "gemma-4-27b"],
             Self::Strict => &["--model", "gemma-3-27b"],
+            Self::Stripping => &["--model", "qwen3-30b-a3b"],
+            Self::ToolsLate => &["--model", "mistral-nemo"],
+            Self::Dated => &["--model", "llama-3.2-3b"],
         }
     }
 
@@ -60,6 +99,9 @@ impl Column {
             Self::Without => "claude-sonnet-4-6",
             Self::AppendOnly => "gemma-4-27b",
             Self::Strict => "gemma-3-27b",
+            Self::Stripping => "qwen3-30b-a3b",
+            Self::ToolsLate => "mistral-nemo",
+            Self::Dated => "llama-3.2-3b",
         }
     }
 
@@ -72,23 +114,17 @@ impl Column {
     pub fn simulator(self) -> Config {
         match self {
             Self::InBand | Self::Without => Config::default(),
-            Self::AppendOnly => {
-                let models = vec![self.model().to_owned()];
-                Config::chat(ChatConfig { report_cached: true, models, ..ChatConfig::vllm() })
-            }
-            Self::Strict => Config::chat(ChatConfig {
-                template: TemplateClass::StrictAlternation,
-                ..ChatConfig::llamacpp()
-            }),
+            Self::AppendOnly => self.vllm(TemplateClass::AppendOnly),
+            Self::Stripping => self.vllm(TemplateClass::ReasoningStripping),
+            Self::Dated => self.vllm(TemplateClass::Dated),
+            Self::Strict => llamacpp(TemplateClass::StrictAlternation),
+            Self::ToolsLate => llamacpp(TemplateClass::ToolsLate),
         }
     }
 
     /// How many tokens a cached prefix may fall short by: the engine keeps full blocks alone.
-    pub const fn grain(self) -> u64 {
-        match self {
-            Self::AppendOnly => 16,
-            Self::InBand | Self::Without | Self::Strict => 0,
-        }
+    pub fn grain(self) -> u64 {
+        if self.is_vllm() { 16 } else { 0 }
     }
 
     /// Where requests go.
@@ -99,10 +135,30 @@ impl Column {
     /// How a run is told of the provider at `url`.
     pub fn arguments(self, url: &str) -> Vec<String> {
         let (provider, address) = match self {
-            Self::InBand | Self::Without => ("anthropic", url.to_owned()),
-            Self::AppendOnly => ("vllm", format!("{url}/v1")),
-            Self::Strict => ("llamacpp", format!("{url}/v1")),
+            _ if self.is_messages() => ("anthropic", url.to_owned()),
+            _ if self.is_vllm() => ("vllm", format!("{url}/v1")),
+            _ => ("llamacpp", format!("{url}/v1")),
         };
         ["--provider", provider, "--base-url", &address].map(str::to_owned).to_vec()
     }
+
+    fn is_vllm(self) -> bool {
+        matches!(self, Self::AppendOnly | Self::Stripping | Self::Dated)
+    }
+
+    fn vllm(self, template: TemplateClass) -> Config {
+        let models = vec![self.model().to_owned()];
+        Config::chat(ChatConfig { report_cached: true, models, template, ..ChatConfig::vllm() })
+    }
 }
+
+fn llamacpp(template: TemplateClass) -> Config {
+    Config::chat(ChatConfig { template, ..ChatConfig::llamacpp() })
+}
+
+/// Why a message of the user's costs something where reasoning is left out.
+const REASONING: &str = "the template leaves out the reasoning of turns that are over \
+(chat template of Qwen/Qwen3-0.6B, `loop.index0 > ns.last_query_index`, 2026-11-30)";
+/// Why a message of the user's costs something where the tools move.
+const LATE_TOOLS: &str = "the template puts the tools in front of the user's last message \
+(github.com/ggml-org/llama.cpp models/templates/mistralai-Mistral-Nemo-Instruct-2407.jinja, 2026-11-30)";

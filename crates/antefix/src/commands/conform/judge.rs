@@ -119,7 +119,7 @@ impl Judge<'_> {
     /// The message behind that: whatever the change cost, it has cost it once, but for a limit that stays.
     fn again(&mut self) {
         let (kept, cached) = self.shares(self.played.again.clone());
-        if !kept.is_whole() || !(self.row.loses_on || self.is_enough(cached)) {
+        if !kept.is_whole() || !(self.row.loses_on(self.column) || self.is_enough(cached)) {
             self.finds(format!(
                 "the third message keeps {} of {} positions and reads {} of {} tokens",
                 kept.part, kept.of, cached.part, cached.of
@@ -197,9 +197,11 @@ impl Judge<'_> {
         self.requests.get(..end)?.iter().rev().find(|request| request.status == 200)
     }
 
-    /// As much as where nothing changes, but for a block of the engine's that is not full.
+    /// As much as where nothing changes, or all where something always does, but for a block of the engine's that is not full.
     fn is_enough(&self, cached: Share) -> bool {
-        let expected = u128::from(self.expected.millionths()) * u128::from(cached.of) / 1_000_000;
+        // Where the template always moves something, a cell that reads as little as one in which nothing changes has lost.
+        let expected = if self.column.limit().is_some() { Share::default() } else { self.expected };
+        let expected = u128::from(expected.millionths()) * u128::from(cached.of) / 1_000_000;
         u128::from(cached.part + self.column.grain()) >= expected
     }
 

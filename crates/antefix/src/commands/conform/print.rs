@@ -21,18 +21,11 @@ pub fn list(rows: &[Row]) -> Vec<String> {
 
 /// The matrix for people: a line for each row, then what is not as declared, then the reasons for what is lost.
 pub fn table(rows: &[Row], columns: &[Column], cells: &[Cell]) -> Vec<String> {
-    let headings: Vec<_> =
-        std::iter::once("row").chain(columns.iter().map(|column| column.heading())).collect();
-    let mut table = Table::new(&headings);
-    for row in rows {
-        let shown = columns.iter().map(|column| {
-            let cell = cells.iter().find(|cell| cell.row.name == row.name && cell.column == *column);
-            cell.map_or_else(|| "–".to_owned(), shown)
-        });
-        table.line(std::iter::once(row.name.to_owned()).chain(shown));
+    let mut lines = Vec::new();
+    for columns in columns.chunks(WIDEST) {
+        lines.extend(part(rows, columns, cells));
+        lines.push(String::new());
     }
-    let mut lines = table.lines();
-    lines.push(String::new());
     lines.extend(LEGEND.lines().map(str::to_owned));
     lines.extend(reasons(cells));
     let bad: Vec<_> = cells.iter().filter(|cell| !cell.verdict.findings.is_empty()).collect();
@@ -43,6 +36,21 @@ pub fn table(rows: &[Row], columns: &[Column], cells: &[Cell]) -> Vec<String> {
     }
     lines.push(format!("{} of {} cells are as declared", cells.len() - bad.len(), cells.len()));
     lines
+}
+
+/// Some columns of the matrix.
+fn part(rows: &[Row], columns: &[Column], cells: &[Cell]) -> Vec<String> {
+    let headings: Vec<_> =
+        std::iter::once("row").chain(columns.iter().map(|column| column.heading())).collect();
+    let mut table = Table::new(&headings);
+    for row in rows {
+        let shown = columns.iter().map(|column| {
+            let cell = cells.iter().find(|cell| cell.row.name == row.name && cell.column == *column);
+            cell.map_or_else(|| "–".to_owned(), shown)
+        });
+        table.line(std::iter::once(row.name.to_owned()).chain(shown));
+    }
+    table.lines()
 }
 
 /// The matrix for programs.
@@ -69,7 +77,7 @@ pub fn record(
     object.raw("message", &numbers(played.message.clone())).raw("again", &numbers(played.again.clone()));
     object
         .boolean("goes_back", row.goes_back)
-        .boolean("loses_on", row.loses_on)
+        .boolean("loses_on", row.loses_on(column))
         .text("prompt", row.prompt)
         .text("again_prompt", super::row::AGAIN);
     let words: &[&str] = if let Told::Words(words) = row.told { words } else { &[] };
@@ -141,6 +149,9 @@ fn decimal(share: Share) -> String {
     let millionths = share.millionths();
     format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
 }
+
+/// The most columns side by side.
+const WIDEST: usize = 4;
 
 /// How the table is read.
 const LEGEND: &str = "\

@@ -18,7 +18,7 @@ pub struct Row {
     /// What happens behind the first task.
     pub change: Vec<Step>,
     /// How the messages behind the change take the session up.
-    pub goes_on: &'static [&'static str],
+    pub goes_on: fn(Column) -> &'static [&'static str],
     /// What the first of them adds to its command line.
     pub message: &'static [&'static str],
     /// What the user says in it, where it is not [`MESSAGE`].
@@ -27,8 +27,8 @@ pub struct Row {
     pub later: Vec<Step>,
     /// The message goes back behind the first task, so that this is the prompt to be kept.
     pub goes_back: bool,
-    /// What is lost is lost again with each message.
-    pub loses_on: bool,
+    /// What is lost is lost again with each message, whatever the column.
+    always_loses: bool,
     /// Tools that the first task has to offer: without them, the row would show nothing.
     pub offers: &'static [&'static str],
     /// What the model is told of the change.
@@ -111,12 +111,12 @@ impl Row {
             old_session: |_| None,
             task: &[],
             change: Vec::new(),
-            goes_on: &["--continue"],
+            goes_on: |_| &["--continue"],
             message: &[],
             prompt: MESSAGE,
             later: Vec::new(),
             goes_back: false,
-            loses_on: false,
+            always_loses: false,
             offers: &[],
             told: Told::Nothing,
             is_in: |_| true,
@@ -152,7 +152,7 @@ impl Row {
     }
 
     /// How the messages behind the change take the session up, where not as the last of the folder.
-    pub fn goes_on(self, goes_on: &'static [&'static str]) -> Self {
+    pub fn goes_on(self, goes_on: fn(Column) -> &'static [&'static str]) -> Self {
         Self { goes_on, ..self }
     }
 
@@ -171,9 +171,9 @@ impl Row {
         Self { goes_back: true, ..self }
     }
 
-    /// What is lost is lost again with each message.
-    pub fn loses_on(self) -> Self {
-        Self { loses_on: true, ..self }
+    /// What is lost is lost again with each message, whatever the column.
+    pub fn always_loses(self) -> Self {
+        Self { always_loses: true, ..self }
     }
 
     /// Tools that the first task has to offer.
@@ -191,6 +191,12 @@ impl Row {
         Self { told: Told::Whatever, ..self }
     }
 
+    /// All is kept in these columns, although their templates move something elsewhere.
+    pub fn kept(mut self, holds: Columns) -> Self {
+        self.declared.push((holds, Declared::Kept));
+        self
+    }
+
     /// The prompt begins anew in these columns.
     pub fn planned(mut self, holds: Columns, why: &'static str) -> Self {
         self.declared.push((holds, Declared::Planned(why)));
@@ -205,10 +211,13 @@ impl Row {
 
     /// What is expected of a column.
     pub fn declared(&self, column: Column) -> Declared {
-        self.declared
-            .iter()
-            .find(|(holds, _)| holds(column))
-            .map_or(Declared::Kept, |(_, declared)| *declared)
+        let own = self.declared.iter().find(|(holds, _)| holds(column)).map(|(_, declared)| *declared);
+        own.unwrap_or_else(|| column.limit().map_or(Declared::Kept, Declared::Limited))
+    }
+
+    /// Whether what is lost in a column is lost again with each message.
+    pub fn loses_on(&self, column: Column) -> bool {
+        self.always_loses || column.limit().is_some()
     }
 }
 

@@ -10,6 +10,8 @@ pub fn rows() -> Vec<Row> {
     rows.extend(turns());
     rows.extend(parameters());
     rows.extend(surroundings());
+    rows.extend(work());
+    rows.extend(user());
     rows.extend(super::servers::rows());
     rows
 }
@@ -21,6 +23,10 @@ fn plain() -> Vec<Row> {
         Row::new("pause", "the user comes back after six minutes")
             .change([Minutes(6)])
             .limited(Column::is_messages, FIVE_MINUTES),
+        Row::new("next-day", "the user comes back the next day, by the provider's clock")
+            .change([Minutes(24 * 60)])
+            .limited(Column::is_messages, FIVE_MINUTES)
+            .limited(|column| column == Column::Dated, THE_DATE),
         Row::new("parallel-14", "the model makes 14 calls in one step").prompt("A wide step of 14 calls."),
         Row::new("parallel-40", "the model makes 40 calls in one step").prompt("A wide step of 40 calls."),
         Row::new("image", "the user shows the first image")
@@ -34,6 +40,7 @@ fn plain() -> Vec<Row> {
 fn turns() -> Vec<Row> {
     vec![
         Row::new("rewind", "the last turn is dropped and something else is said")
+            .kept(|column| column.limit().is_some())
             .change([Say("A detour.", &[])])
             .message(&["--rewind", "2"])
             .goes_back(),
@@ -42,19 +49,33 @@ fn turns() -> Vec<Row> {
             .old_session(|column| match column {
                 Column::InBand => Some(FIRST_MESSAGES),
                 Column::Strict => Some(FIRST_CHAT),
-                Column::Without | Column::AppendOnly => None,
+                _ => None,
             })
             .only_in(|column| matches!(column, Column::InBand | Column::Strict))
-            .goes_on(&["--resume", "0", "--cwd", "{root}/project"])
+            .goes_on(|_| &["--resume", "0", "--cwd", "{root}/project"])
             .told(&["The date is 20", "branch main at "]),
-        Row::new("refusal", "the model refuses to go on").change([Fail("Refuse this.")]).goes_back(),
+        Row::new("upgrade-texts", "a session of a build with other tools, prompt and reminders goes on")
+            .old_session(other_texts)
+            .only_in(|column| other_texts(column).is_some())
+            .goes_on(|_| &["--resume", "0", "--cwd", "{root}/project"])
+            .prompt("Read it from its second line.")
+            .told(&["Working directory: now ", "Git has now checked out branch main at "]),
+        Row::new("subagents", "the model has two pieces of work done by others")
+            .change([Say("Have two pieces done.", &[])]),
+        Row::new("refusal", "the model refuses to go on")
+            .kept(|column| column.limit().is_some())
+            .change([Fail("Refuse this.")])
+            .goes_back(),
         Row::new("cancelled", "the user stops an answer and says something else")
+            .kept(Column::strips)
             .change([Interrupt("Hang in an answer.", "text")])
             .whatever_is_told(),
         Row::new("killed-in-answer", "the process is killed while the model answers")
+            .kept(Column::strips)
             .change([Kill("Hang in an answer.", "text")])
             .whatever_is_told(),
         Row::new("killed-in-call", "the process is killed while a command runs")
+            .kept(Column::strips)
             .change([Kill("Wait in a command.", "call_output")])
             .told(&["This call was not completed"]),
     ]
@@ -82,7 +103,7 @@ fn parameters() -> Vec<Row> {
         Row::new("old-thinking", "the provider drops the thinking of a turn that is over")
             .task(&["--model", "claude-haiku-4-5", "--thinking", "2000"])
             .only_in(|column| column == Column::Without)
-            .loses_on()
+            .always_loses()
             .limited(|_| true, OLD_THINKING),
     ]
 }
@@ -120,10 +141,56 @@ fn surroundings() -> Vec<Row> {
             ])
             .change([Write("home/notes.md", "I like coffee.\n")])
             .told(&["I like coffee."]),
+    ]
+}
+
+/// What comes of the work itself.
+fn work() -> Vec<Row> {
+    vec![
         Row::new("todo", "the model puts its list in another order")
             .change([Say("Take the list the other way round.", &[])]),
+        Row::new("todo-edited", "the user ticks one thing off the list and adds another")
+            .change([Write(
+                "list",
+                "1 [x] Name the notes\n2 [ ] Test large numbers\n[ ] Say so in the README\n",
+            )])
+            .goes_on(|_| &["--continue", "--todo", "{root}/list"])
+            .told(&["The user has changed the list of what is to be done", "3 [ ] Say so in the README"]),
+        Row::new("todo-reordered", "the user puts the list in another order")
+            .change([Write("list", "2 [ ] Test large numbers\n1 [>] Name the notes\n")])
+            .goes_on(|_| &["--continue", "--todo", "{root}/list"])
+            .told(&["2 [ ] Test large numbers\\n1 [>] Name the notes"]),
+        Row::new("todo-untouched", "nothing of the list is touched for many steps")
+            .change([Say("Look around for long.", &[])])
+            .told(&["Nothing of the list of what is to be done was touched"]),
+        Row::new(
+            "diagnostics",
+            "a command says something behind an edit, and something else behind the next",
+        )
+        .before([Write("config/antefix/settings.toml", DIAGNOSTICS), Write("said", "No error.\n")])
+        .change([Say("Add a line.", &[]), Write("said", "One error.\n"), Say("Add a line.", &[])])
+        .told(&["says:\\nNo error.", "says:\\nOne error."]),
+        Row::new("budget-tokens", "half of the tokens are used that the session may use")
+            .goes_on(|column| match column {
+                Column::InBand | Column::Without => &["--continue", "--max-tokens", "22000"],
+                _ => &["--continue", "--max-tokens", "26500"],
+            })
+            .told(&["tokens that this session may use, 50 % are used."]),
+        Row::new("budget-money", "half of the money is spent that the session may cost")
+            .only_in(Column::is_messages)
+            .goes_on(|column| match column {
+                Column::InBand => &["--continue", "--max-usd", "0.041"],
+                _ => &["--continue", "--max-usd", "0.027"],
+            })
+            .told(&["USD that this session may use, 50 % are used."]),
+    ]
+}
+
+/// What the user wants otherwise.
+fn user() -> Vec<Row> {
+    vec![
         Row::new("permission-mode", "the user lets the agent look only")
-            .goes_on(&["--continue", "--permission-mode", "read-only"])
+            .goes_on(|_| &["--continue", "--permission-mode", "read-only"])
             .told(&["The permission mode is `read-only`"]),
         with_skill("skill-added", "the user has another skill")
             .change([Write("home/.claude/skills/part/SKILL.md", PART)])
@@ -136,15 +203,17 @@ fn surroundings() -> Vec<Row> {
             .told(&["Skills that are there no more: greet"]),
         with_skill("skill-invoked", "the model calls a skill").prompt("Greet me as is usual."),
         Row::new("tool-denied", "the user forbids a tool")
-            .goes_on(&["--continue", "--deny", "bash"])
+            .goes_on(|_| &["--continue", "--deny", "bash"])
             .told(&["does not allow calls of these tools any more"]),
         Row::new("tool-allowed", "the user allows a tool again that was forbidden")
+            .kept(Column::strips)
             .change([Say("A detour.", &["--deny", "bash"])])
             .told(&["does not allow calls of these tools any more", "These tools are not refused any more"]),
         Row::new("reminder-off", "reminders of git are switched off, and another branch is checked out")
             .change([Git(&["checkout", "-q", "-b", "another"])])
-            .goes_on(&["--continue", "--no-reminder", "git"]),
+            .goes_on(|_| &["--continue", "--no-reminder", "git"]),
         Row::new("reminder-on", "reminders of git are switched on again, and another branch is checked out")
+            .kept(Column::strips)
             .change([
                 Say("A detour.", &["--no-reminder", "git"]),
                 Git(&["checkout", "-q", "-b", "another"]),
@@ -155,6 +224,7 @@ fn surroundings() -> Vec<Row> {
             "killed-while-told",
             "another branch is checked out, and the process that says so is killed",
         )
+        .kept(Column::strips)
         .change([Git(&["checkout", "-q", "-b", "another"]), Kill("Hang in an answer.", "text")])
         .told(&["checked out branch another"]),
         Row::new("hook", "what a hook says with each message is another")
@@ -162,22 +232,41 @@ fn surroundings() -> Vec<Row> {
             .change([Write("said", "The build is red.")])
             .told(&["The build is red."]),
         Row::new("other-folder", "the session goes on in another folder")
-            .goes_on(&["--resume", "0", "--cwd", "{root}/elsewhere"])
+            .goes_on(|_| &["--resume", "0", "--cwd", "{root}/elsewhere"])
             .told(&["/elsewhere, before ", "AGENTS.md do not hold any more"]),
     ]
 }
 
+macro_rules! old_session {
+    ($folder:literal) => {
+        OldSession {
+            transcript: include_str!(concat!("../../../tests/upgrade/", $folder, "/transcript.jsonl")),
+            last_body: include_str!(concat!("../../../tests/upgrade/", $folder, "/last.body.json")),
+        }
+    };
+}
+
 /// A session of the Messages API as the first build left it. It is never made anew.
-const FIRST_MESSAGES: OldSession = OldSession {
-    transcript: include_str!("../../../tests/upgrade/first-messages/transcript.jsonl"),
-    last_body: include_str!("../../../tests/upgrade/first-messages/last.body.json"),
-};
+const FIRST_MESSAGES: OldSession = old_session!("first-messages");
 
 /// A session of Chat Completions as the first build left it. It is never made anew.
-const FIRST_CHAT: OldSession = OldSession {
-    transcript: include_str!("../../../tests/upgrade/first-chat/transcript.jsonl"),
-    last_body: include_str!("../../../tests/upgrade/first-chat/last.body.json"),
-};
+const FIRST_CHAT: OldSession = old_session!("first-chat");
+
+/// A session as a build left it whose tools, prompt, baselines and reminders are others. It is never made anew.
+fn other_texts(column: Column) -> Option<OldSession> {
+    match column {
+        Column::InBand => Some(OTHER_IN_BAND),
+        Column::Without => Some(OTHER_WITHOUT),
+        Column::AppendOnly => Some(OTHER_APPEND_ONLY),
+        Column::Strict => Some(OTHER_STRICT),
+        Column::Stripping | Column::ToolsLate | Column::Dated => None,
+    }
+}
+
+const OTHER_IN_BAND: OldSession = old_session!("other-in-band");
+const OTHER_WITHOUT: OldSession = old_session!("other-without");
+const OTHER_APPEND_ONLY: OldSession = old_session!("other-append-only");
+const OTHER_STRICT: OldSession = old_session!("other-strict");
 
 /// A row whose user has a skill.
 fn with_skill(name: &'static str, about: &'static str) -> Row {
@@ -190,6 +279,11 @@ const PART: &str = "---\nname: part\ndescription: Says how to say goodbye.\n---\
 
 /// A hook that says what stands in a file.
 const HOOK: &str = r#"[[hooks.UserPromptSubmit]]
+command = "cat {root}/said"
+"#;
+
+/// What is run behind edits.
+const DIAGNOSTICS: &str = r#"[diagnostics]
 command = "cat {root}/said"
 "#;
 
@@ -211,6 +305,9 @@ const A_SUMMARY: &str =
 /// Why old thinking costs what it costs.
 const OLD_THINKING: &str = "Haiku 4.5 is not shown the thinking of earlier turns, so that what stands behind it moves \
 (platform.claude.com/docs/en/build-with-claude/extended-thinking, 2026-11-30)";
+/// Why another day costs what it costs.
+const THE_DATE: &str = "the template begins with the date \
+(github.com/ggml-org/llama.cpp models/templates/meta-llama-Llama-3.2-3B-Instruct.jinja, 2026-11-30)";
 /// Why a first image costs what it costs.
 const FIRST_IMAGE: &str = "whether there are images at all is part of the key of all messages \
 (platform.claude.com/docs/en/build-with-claude/prompt-caching, 2026-09-23)";

@@ -76,10 +76,11 @@ impl<'a> Scene<'a> {
         let task = self.requests()?;
         self.steps(&row.change)?;
         let changed = self.requests()?;
-        self.says(row.prompt, &[row.goes_on, row.message].concat())?;
+        let goes_on = (row.goes_on)(self.column);
+        self.says(row.prompt, &[goes_on, row.message].concat())?;
         let told = self.requests()?;
         self.steps(&row.later)?;
-        self.says(AGAIN, row.goes_on)?;
+        self.says(AGAIN, goes_on)?;
         let all = self.requests()?;
         let Self { server, runtime, .. } = self;
         let simulator = server.simulator();

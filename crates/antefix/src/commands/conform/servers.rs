@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::column::Column;
 use super::row::{Row, Step};
 use Step::{Remove, Say, Servers, ServersOf, With, Write};
 
@@ -12,6 +13,7 @@ pub fn rows() -> Vec<Row> {
             .change([Write("alpha.json", ALPHA_LATE), Write("beta.json", BETA)]),
         two("mcp-gone", "a server is taken out").change([Servers(&["alpha"])]).told(&["`beta` is gone"]),
         two("mcp-back", "a server that was taken out comes back")
+            .kept(Column::strips)
             .change([Servers(&["alpha"]), Say("A detour.", &[]), Servers(&["alpha", "beta"])])
             .told(&["`beta` is gone", "The MCP server `beta` has these tools"]),
         two("mcp-new", "a third server is put in")
