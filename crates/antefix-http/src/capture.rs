@@ -99,6 +99,8 @@ pub struct Meta<'a> {
     pub status: Option<u16>,
     /// What the answer said it cost.
     pub answer: Answer,
+    /// The session that the request is of, where whoever captures knows it.
+    pub session: Option<&'a str>,
 }
 
 impl Meta<'_> {
@@ -117,10 +119,9 @@ impl Meta<'_> {
         let usage = self.answer.usage.as_deref();
         let rest = format!(r#","status":{},"usage":{},"message_id":"#, or_null(self.status), or_null(usage));
         out.extend_from_slice(rest.as_bytes());
-        match &self.answer.message_id {
-            Some(id) => write_string(&mut out, id),
-            None => out.extend_from_slice(b"null"),
-        }
+        write_text(&mut out, self.answer.message_id.as_deref());
+        out.extend_from_slice(br#","session":"#);
+        write_text(&mut out, self.session);
         out.extend_from_slice(b"}\n");
         out
     }
@@ -194,6 +195,13 @@ fn write_headers(out: &mut Vec<u8>, headers: &[(String, String)]) {
         write_string(out, &values.join(", "));
     }
     out.push(b'}');
+}
+
+fn write_text(out: &mut Vec<u8>, text: Option<&str>) {
+    match text {
+        Some(text) => write_string(out, text),
+        None => out.extend_from_slice(b"null"),
+    }
 }
 
 fn or_null<T: std::fmt::Display>(value: Option<T>) -> String {
@@ -270,23 +278,25 @@ mod tests {
             headers: &headers,
             status: Some(200),
             answer: Answer { usage: Some("{}".to_owned()), message_id: Some("msg_1".to_owned()) },
+            session: Some("s1"),
         };
         capture.meta(1, &meta).unwrap();
         meta.status = None;
         meta.first_byte_at_ms = None;
         meta.answer = Answer::default();
         meta.headers = &[];
+        meta.session = None;
         capture.meta(2, &meta).unwrap();
         assert_eq!(text("000001.body.json"), "{\"a\":1}");
         assert_eq!(
             text("000001.meta.json"),
             "{\"n\":1,\"at_ms\":5,\"first_byte_at_ms\":6,\"method\":\"POST\",\"path\":\"/v1/messages?beta=true\",\
-             \"headers\":{\"accept\":\"a, b\\n\"},\"status\":200,\"usage\":{},\"message_id\":\"msg_1\"}\n"
+             \"headers\":{\"accept\":\"a, b\\n\"},\"status\":200,\"usage\":{},\"message_id\":\"msg_1\",\"session\":\"s1\"}\n"
         );
         assert_eq!(
             text("000002.meta.json"),
             "{\"n\":2,\"at_ms\":5,\"first_byte_at_ms\":null,\"method\":\"POST\",\"path\":\"/v1/messages?beta=true\",\
-             \"headers\":{},\"status\":null,\"usage\":null,\"message_id\":null}\n"
+             \"headers\":{},\"status\":null,\"usage\":null,\"message_id\":null,\"session\":null}\n"
         );
         assert_eq!(Capture::open(folder.path()).unwrap().body(&["x"]).unwrap(), 3, "numbers go on");
     }

@@ -155,6 +155,12 @@ impl Finding {
         Self { evidence, confidence: Confidence::Certain, ..Self::new(kind, "") }
     }
 
+    /// Gives it another kind, and what that says of itself.
+    fn name(&mut self, kind: Kind) {
+        let Self { party, severity, root_cause, .. } = Self::new(kind, "");
+        (self.kind, self.party, self.severity, self.root_cause) = (kind, party, severity, root_cause);
+    }
+
     /// A finding with what its kind says of itself.
     fn new(kind: Kind, path: impl Into<String>) -> Self {
         let row = kind.row();

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // Made requests have what is looked for in them, or the test fails.
 
+#[path = "verdict/apart.rs"]
+mod apart;
 #[path = "verdict/clients.rs"]
 mod clients;
 #[path = "verdict/conversations.rs"]

@@ -45,6 +45,7 @@ pub struct Provider {
     betas: Vec<String>,
     headers: Vec<(String, String)>,
     capture: Option<Capture>,
+    session: Option<String>,
     replay: Mutex<Replay>,
     digest: Arc<Mutex<SocketDigest>>,
 }
@@ -55,17 +56,26 @@ const ERROR_LIMIT: usize = 1 << 20;
 impl Provider {
     /// A server that speaks `dialect`, with its credential.
     pub fn new(client: Client, dialect: Dialect, credential: Credential) -> Self {
-        let (betas, headers, replay) = (Vec::new(), Vec::new(), Mutex::default());
-        Self { client, dialect, credential, betas, headers, capture: None, replay, digest: Arc::default() }
+        Self {
+            client,
+            dialect,
+            credential,
+            betas: Vec::new(),
+            headers: Vec::new(),
+            capture: None,
+            session: None,
+            replay: Mutex::default(),
+            digest: Arc::default(),
+        }
     }
 
-    /// The same server for another session that asks it at the same time. What it captures goes into the folder `name`
-    /// of this one's captures; recorded steps stay with this one.
+    /// The same server for another session that asks it at the same time. What it captures goes into a folder of that
+    /// name in the one of this one's captures; recorded steps stay with this one.
     ///
     /// # Errors
     /// When that folder cannot be made.
-    pub fn beside(&self, name: &str) -> std::io::Result<Self> {
-        let folder = self.capture.as_ref().map(|capture| capture.folder().join(name));
+    pub fn beside(&self, session: &str) -> std::io::Result<Self> {
+        let folder = self.capture.as_ref().map(|capture| capture.folder().join(session));
         Ok(Self {
             client: self.client.clone(),
             dialect: self.dialect,
@@ -73,6 +83,7 @@ impl Provider {
             betas: self.betas.clone(),
             headers: self.headers.clone(),
             capture: folder.map(|folder| Capture::open(&folder)).transpose()?,
+            session: Some(session.to_owned()),
             replay: Mutex::default(),
             digest: Arc::default(),
         })
@@ -100,6 +111,11 @@ impl Provider {
     pub fn capture(&mut self, folder: &Path) -> std::io::Result<()> {
         self.capture = Some(Capture::open(folder)?);
         Ok(())
+    }
+
+    /// Names in what is captured the session that asks.
+    pub fn name_session(&mut self, session: &str) {
+        self.session = Some(session.to_owned());
     }
 
     /// Puts recorded steps in the place of what the model answers from now on.
@@ -205,6 +221,7 @@ impl Provider {
                 headers: &self.shown_headers(),
                 status: facts.map(|facts| facts.status),
                 answer,
+                session: self.session.as_deref(),
             },
         );
     }

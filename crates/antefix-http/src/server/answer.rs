@@ -149,6 +149,7 @@ fn meta<'a>(request: &'a Read, response: &HttpResponse, start: Millis) -> Meta<'
         headers: &request.headers,
         status: Some(response.status),
         answer: Answer::read(&response.bytes()),
+        session: None,
     }
 }
 

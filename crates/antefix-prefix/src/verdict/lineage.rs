@@ -1,12 +1,16 @@
 //! Which request extends which: by what they have in common, never by arrival.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use antefix_models::Tokens;
+use antefix_wire::json::Node;
+
 use super::prompt::Item;
 use super::recognise::{Source, is_injected, recognise};
 use super::time::overlap;
-use super::{Finding, Kind, Observation, Prompt};
-use antefix_models::Tokens;
+use super::{Finding, Kind, Observation, Prompt, Verdict, judge};
 
-/// Requests grouped into conversations.
+/// Requests grouped into conversations. One that was refused is in none: nothing can go on from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lineage {
     /// For each request the one that it should extend.
@@ -15,24 +19,58 @@ pub struct Lineage {
     pub groups: Vec<Vec<usize>>,
 }
 
-/// Finds for each request the one that it should extend. The longest common conversation decides, then whether
-/// most of what stands behind it recurs (where an early message was reworded, that tells the request before from an
-/// older one that ended in front of it), then whether it is the whole earlier request, then the hints, then the later one; a request whose user asks something else starts a conversation of its own, however much of
-/// tools and system it shares.
+impl Lineage {
+    /// Judges a request against the one that it should extend, if there is one. A conversation that leaves another,
+    /// and beside which that one goes on, is a fork; where it does not, somebody went back.
+    pub fn judge(&self, observations: &[Observation<'_>], index: usize) -> Option<Verdict> {
+        let parent = self.parent(index)?;
+        let mut verdict = judge(observations.get(parent)?, observations.get(index)?);
+        let goes_on = self.parents.iter().skip(index + 1).any(|other| *other == Some(parent));
+        for finding in verdict.planned.iter_mut().filter(|one| goes_on && one.kind == Kind::Rewind) {
+            finding.name(Kind::Fork);
+        }
+        Some(verdict)
+    }
+
+    /// Names the start of a conversation. Where the same session and agent spoke before, and say no more of that, it
+    /// was cleared; else it is a first request.
+    pub fn opening(&self, observations: &[Observation<'_>], index: usize) -> Option<Finding> {
+        let later = observations.get(index)?;
+        let mut finding = opening(observations.get(..index)?, later);
+        let goes_on = |group: &Vec<usize>| {
+            let is_same = |at: &usize| observations.get(*at).is_some_and(|one| is_same_speaker(one, later));
+            group.iter().any(|at| *at < index && is_same(at)) && group.iter().any(|at| *at > index)
+        };
+        if finding.kind == Kind::Clear && self.groups.iter().any(goes_on) {
+            finding.name(Kind::FirstRequest);
+        }
+        Some(finding)
+    }
+
+    fn parent(&self, index: usize) -> Option<usize> {
+        self.parents.get(index).copied().flatten()
+    }
+}
+
+/// Finds for each request the one that it should extend. A session that has spoken before goes on with itself; one that
+/// has not may hold the history of another, which it was forked from or resumes. Then the longest common conversation
+/// decides, then whether most of what stands behind it recurs (where an early message was reworded, that tells the
+/// request before from an older one that ended in front of it), then whether it is the whole earlier request, then
+/// tools and system prompt, then the hints, then the later one; but what extends one request to the byte does not leave
+/// another with another head. A request whose user asks something else starts a conversation of its own, however much
+/// of tools and system it shares.
 pub fn lineages(observations: &[Observation<'_>]) -> Lineage {
     let features: Vec<Option<Features>> =
-        observations.iter().map(|one| one.prompt.map(Features::of)).collect();
+        observations.iter().map(|one| one.prompt.filter(|_| !one.refused).map(Features::of)).collect();
     let mut out = Lineage::default();
-    let mut group_of: Vec<usize> = Vec::new();
+    let mut group_of: Vec<Option<usize>> = Vec::new();
     for (index, observation) in observations.iter().enumerate() {
-        let parent = parent(observations, &features, index, observation);
-        let known = parent.and_then(|parent| group_of.get(parent).copied());
-        let group = known.unwrap_or(out.groups.len());
-        if known.is_none() {
-            out.groups.push(Vec::new());
-        }
-        if let Some(members) = out.groups.get_mut(group) {
-            members.push(index);
+        let parent = parent(observations, &features, index);
+        let known = parent.and_then(|parent| group_of.get(parent).copied().flatten());
+        let group = (!observation.refused).then(|| known.unwrap_or(out.groups.len()));
+        match group.and_then(|group| out.groups.get_mut(group)) {
+            Some(members) => members.push(index),
+            None => out.groups.extend(group.map(|_| vec![index])),
         }
         group_of.push(group);
         out.parents.push(parent);
@@ -43,10 +81,8 @@ pub fn lineages(observations: &[Observation<'_>]) -> Lineage {
 /// Names the start of a conversation: `earlier` is what was sent before it. Where the same session and agent spoke
 /// before, it was cleared; else it is a first request.
 pub fn opening(earlier: &[Observation<'_>], later: &Observation<'_>) -> Finding {
-    let is_same = |one: &&Observation<'_>| {
-        one.session.is_some() && one.session == later.session && one.agent == later.agent
-    };
-    let kind = if earlier.iter().any(|one| is_same(&one)) { Kind::Clear } else { Kind::FirstRequest };
+    let is_cleared = earlier.iter().any(|one| is_same_speaker(one, later));
+    let kind = if is_cleared { Kind::Clear } else { Kind::FirstRequest };
     let mut finding = Finding::new(kind, "");
     if let Some(usage) = later.usage {
         finding.evidence.note("written", (usage.write_5m + usage.write_1h).0).note("read", usage.read.0);
@@ -77,25 +113,71 @@ pub fn cold_start(sibling: &Observation<'_>, later: &Observation<'_>) -> Option<
     (!lost.is_zero()).then(|| Finding { rewritten: Some(lost), ..Finding::new(Kind::ColdFanout, "") })
 }
 
-fn parent(
+fn parent(observations: &[Observation<'_>], features: &[Option<Features>], index: usize) -> Option<usize> {
+    let new = features.get(index)?.as_ref()?;
+    let fits = candidates(observations, features, index).into_iter().filter_map(|(at, hints)| {
+        let fit = features.get(at)?.as_ref()?.fit(new, hints)?;
+        Some((fit, at))
+    });
+    let fits: Vec<(Fit, usize)> = fits.collect();
+    let best = fits.iter().max()?;
+    // Two conversations may say the same for a while, each behind its own head.
+    let is_apart = !best.0.same_head && !best.0.recurs && !best.0.goes_on(new);
+    let exact = fits.iter().filter(|(fit, _)| is_apart && fit.same_head && fit.goes_on(new)).max();
+    Some(exact.unwrap_or(best).1)
+}
+
+/// Requests that one could go on from, each with how many hints agree; the last ones only.
+fn candidates(
     observations: &[Observation<'_>],
     features: &[Option<Features>],
     index: usize,
-    later: &Observation<'_>,
-) -> Option<usize> {
-    let new = features.get(index)?.as_ref()?;
-    let from = index.saturating_sub(WINDOW);
-    let candidates = observations.iter().enumerate().take(index).skip(from).filter_map(|(at, earlier)| {
-        let old = features.get(at)?.as_ref()?;
-        let hints = agreement(earlier, later)?;
-        let common = old.said.iter().zip(&new.said).take_while(|(left, right)| left == right).count();
-        let shared = shared(&old.sorted, &new.sorted);
-        let rest = old.said.len() - common;
-        let recurs = (shared - common) * 2 > rest;
-        old.leads_to(new, common, shared, hints)
-            .then_some(((common, recurs, rest == 0, shared, hints, at), at))
-    });
-    candidates.max_by_key(|(score, _)| *score).map(|(_, at)| at)
+) -> Vec<(usize, usize)> {
+    let (Some(later), Some(Some(new))) = (observations.get(index), features.get(index)) else {
+        return Vec::new();
+    };
+    let before = || {
+        let known = observations.iter().enumerate().take(index).rev().zip(features.iter().take(index).rev());
+        known.filter(|(_, features)| features.is_some()).map(|(known, _)| known)
+    };
+    let hinted = |(at, earlier): (usize, &Observation<'_>)| Some((at, agreement(earlier, later)?));
+    let own = before().filter(|(_, earlier)| is_same_speaker(earlier, later)).filter_map(hinted);
+    let own: Vec<_> = own.take(WINDOW).collect();
+    if !own.is_empty() {
+        return own;
+    }
+    // A session that says its first words holds nothing of another.
+    let may_be = |(_, earlier): &(usize, &Observation<'_>)| {
+        !new.is_opening
+            || later.session.is_none()
+            || earlier.session.is_none()
+            || earlier.session == later.session
+    };
+    before().take(WINDOW).filter(may_be).filter_map(hinted).collect()
+}
+
+/// How a request fits an earlier one, the most telling first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    /// Items of the conversation that both begin with.
+    common: usize,
+    /// Most of what stands behind them in the earlier one is in the later one too.
+    recurs: bool,
+    /// It is all that the earlier one holds.
+    is_whole: bool,
+    /// Items that are in both.
+    shared: usize,
+    /// Model, tools and system are the same.
+    same_head: bool,
+    /// Hints that agree.
+    hints: usize,
+}
+
+impl Fit {
+    /// Whether the earlier conversation is followed by something.
+    fn goes_on(&self, later: &Features) -> bool {
+        self.is_whole && later.said.len() > self.common
+    }
 }
 
 /// What is compared of a request.
@@ -106,6 +188,8 @@ struct Features {
     sorted: Vec<u64>,
     /// Fingerprints of tools and system, in ascending order.
     head: Vec<u64>,
+    /// Fingerprint of model, tools and system as they stand.
+    front: u64,
     tool_names: Vec<String>,
     system: String,
     /// What the user said in the first message; the question comes last.
@@ -127,11 +211,14 @@ impl Features {
         let mut sorted = said.clone();
         sorted.sort_unstable();
         let mut head: Vec<u64> = prompt.tools.iter().chain(&prompt.system).map(Item::fingerprint).collect();
+        let mut front = DefaultHasher::new();
+        (prompt.root.get("model").map(Node::raw), &head).hash(&mut front);
         head.sort_unstable();
         Self {
             said,
             sorted,
             head,
+            front: front.finish(),
             tool_names: prompt.tools.iter().map(|tool| tool.name.to_string()).collect(),
             system: texts.collect::<Vec<_>>().join("\n"),
             asked,
@@ -143,6 +230,21 @@ impl Features {
                 .count()
                 <= 1,
         }
+    }
+
+    /// How `later` fits, if it goes on with this conversation at all.
+    fn fit(&self, later: &Self, hints: usize) -> Option<Fit> {
+        let common = self.said.iter().zip(&later.said).take_while(|(left, right)| left == right).count();
+        let shared = shared(&self.sorted, &later.sorted);
+        let rest = self.said.len() - common;
+        self.leads_to(later, common, shared, hints).then_some(Fit {
+            common,
+            recurs: (shared - common) * 2 > rest,
+            is_whole: rest == 0,
+            shared,
+            same_head: self.front == later.front,
+            hints,
+        })
     }
 
     /// Whether `later` goes on with this conversation, as sent or changed.
@@ -168,7 +270,7 @@ impl Features {
         let extends = common == self.said.len() && common > 0;
         let holds_question = self.asked.is_empty() && shared > 0;
         let most = shared * 2 >= self.said.len() && shared >= 3;
-        let told = hints >= 2 && (!later.is_opening || self.said.len() > 1);
+        let told = hints >= 2 && !later.is_opening;
         extends
             || (asks_the_same && (shared > 0 || common > 0 || !later.is_opening))
             || holds_question
@@ -198,6 +300,11 @@ fn agreement(earlier: &Observation<'_>, later: &Observation<'_>) -> Option<usize
                 + usize::from(same(&earlier.agent, &later.agent)),
         ),
     }
+}
+
+/// Whether both say that they come from one session, and from one agent in it.
+fn is_same_speaker(earlier: &Observation<'_>, later: &Observation<'_>) -> bool {
+    earlier.session.is_some() && earlier.session == later.session && earlier.agent == later.agent
 }
 
 /// How many fingerprints of `old` are in `new`, each counted; both are in ascending order.

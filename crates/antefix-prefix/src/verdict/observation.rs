@@ -21,6 +21,8 @@ pub struct Observation<'a> {
     pub rules: Rules,
     /// What was billed.
     pub usage: Option<Counts>,
+    /// The server refused it: nothing of it was kept, and nothing was billed.
+    pub refused: bool,
     /// When the request left.
     pub started_at: Option<Millis>,
     /// When the first byte of the answer came.
@@ -58,6 +60,7 @@ impl<'a> Observation<'a> {
             client: None,
             rules,
             usage: None,
+            refused: false,
             started_at: None,
             first_byte_at: None,
             ttl: None,

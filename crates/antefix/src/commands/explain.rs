@@ -4,6 +4,7 @@ mod case;
 mod render;
 mod report;
 pub mod source;
+mod speaker;
 
 use std::process::ExitCode;
 

@@ -86,6 +86,7 @@ impl<'a> Ground<'a> {
         }
         notices.extend(notices::not_holding(&holding));
         notices.extend(notices::after_crash(&opened));
+        provider.name_session(&opened.conversation.header().session);
         let ground = Self { args, environment, sessions, holding, endpoint, opened, cwd };
         provider.name_betas(ground.lane().map(|lane| lane.betas.clone()).unwrap_or_default());
         Ok((ground, provider))

@@ -3,8 +3,8 @@
 use antefix_ledger::{Entry, Row, Steady, Totals, dedupe, rewritten_counts, waste};
 use antefix_models::{Modifiers, Money, Prices, cost, price};
 use antefix_prefix::verdict::{
-    Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, cold_start, judge,
-    judge_alone, lineages, opening, series,
+    Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, cold_start, judge_alone,
+    lineages, series,
 };
 use antefix_session::record::Trigger;
 use antefix_wire::json::Body;
@@ -105,6 +105,7 @@ fn observe<'a>(
         implicit: known.implicit,
         client,
         usage: known.usage.map(|row| row.counts),
+        refused: known.refused.is_some(),
         started_at: known.started_at,
         first_byte_at: known.first_byte_at,
         ttl: known.ttl,
@@ -123,10 +124,13 @@ fn observe<'a>(
 }
 
 fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut Report) {
-    let Lineage { parents, groups } = lineages(observations);
-    report.lineages = groups;
+    let lineage = lineages(observations);
     let mut said_alone: Vec<Kind> = Vec::new();
-    for (index, (later, parent)) in observations.iter().zip(&parents).enumerate() {
+    for (index, (later, parent)) in observations.iter().zip(&lineage.parents).enumerate() {
+        if let Some(status) = source.requests.get(index).and_then(|known| known.refused) {
+            report.notes.push(format!("request {}: refused with status {status}: {REFUSED}", index + 1));
+            continue;
+        }
         for finding in judge_alone(later) {
             // A layout stays as it is; once is enough.
             if !said_alone.contains(&finding.kind) {
@@ -134,14 +138,12 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
                 report.faults.push(priced(source, (index, index), finding));
             }
         }
-        let Some((parent, earlier)) = parent.and_then(|parent| Some((parent, observations.get(parent)?)))
-        else {
+        let Some((parent, verdict)) = parent.zip(lineage.judge(observations, index)) else {
             let before = observations.get(..index).unwrap_or_default().iter().enumerate();
             let cold = before.rev().find_map(|(at, sibling)| Some((at, cold_start(sibling, later)?)));
             report.faults.extend(cold.map(|(at, finding)| priced(source, (at, index), finding)));
             continue;
         };
-        let verdict = judge(earlier, later);
         let between = (parent, index);
         report.breaks.extend(verdict.breaks.into_iter().map(|finding| priced(source, between, finding)));
         report.faults.extend(verdict.faults.into_iter().map(|finding| priced(source, between, finding)));
@@ -152,22 +154,28 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
         let notes = planned.chain(verdict.notes.iter().cloned());
         report.notes.extend(notes.map(|note| format!("requests {} → {}: {note}", parent + 1, index + 1)));
     }
-    whole_conversations(source, observations, report);
+    whole_conversations(source, observations, &lineage, report);
+    report.lineages = lineage.groups;
 }
 
 /// What is said of a conversation as a whole: how it began, if it is not the only one, and what it repeats.
-fn whole_conversations(source: &Source, observations: &[Observation<'_>], report: &mut Report) {
-    for (at, group) in report.lineages.iter().enumerate() {
+fn whole_conversations(
+    source: &Source,
+    observations: &[Observation<'_>],
+    lineage: &Lineage,
+    report: &mut Report,
+) {
+    for (at, group) in lineage.groups.iter().enumerate() {
         let (Some(first), Some(last)) = (group.first().copied(), group.last().copied()) else { continue };
-        let earlier = observations.get(..first).unwrap_or_default();
-        if let Some(later) = observations.get(first).filter(|_| at > 0) {
+        if at > 0 {
             let planned = source.requests.get(first).and_then(|known| known.compacted);
             if let Some(compacted) = planned {
                 report.notes.push(compaction(source, first, compacted));
                 continue;
             }
-            let row = opening(earlier, later).kind.row();
-            report.notes.push(format!("request {}: {}: {}", first + 1, row.id, row.sentence));
+            if let Some(row) = lineage.opening(observations, first).map(|opening| opening.kind.row()) {
+                report.notes.push(format!("request {}: {}: {}", first + 1, row.id, row.sentence));
+            }
         }
         let repeated = observations.get(last).and_then(|one| one.prompt).and_then(bloat);
         report.faults.extend(repeated.map(|finding| priced(source, (last, last), finding)));
@@ -270,3 +278,6 @@ fn totals(rows: &[Row]) -> Value {
         ("output_tokens", counts.output.0.into()),
     ])
 }
+
+/// What is said of a request that the server refused.
+const REFUSED: &str = "nothing of it was kept or billed, so that none is compared with it";

@@ -14,6 +14,7 @@ use antefix_wire::json::{Body, Node};
 use jiff::civil::Date;
 
 use super::case;
+use super::speaker::speaker;
 use crate::commands::diff::body;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -39,6 +40,8 @@ pub struct Known {
     pub model: String,
     pub rules: Rules,
     pub usage: Option<Row>,
+    /// The status that it was refused with.
+    pub refused: Option<u16>,
     /// Its usage counts as that of a provider that caches without being asked.
     pub implicit: bool,
     pub started_at: Option<Millis>,
@@ -85,6 +88,7 @@ impl Known {
             platform,
             model,
             usage: None,
+            refused: None,
             implicit: false,
             started_at: None,
             first_byte_at: None,
@@ -165,10 +169,18 @@ fn captured(path: &Path) -> Result<Known, Failure> {
         known.started_at = at("at_ms");
         known.first_byte_at = at("first_byte_at_ms");
         known.usage = usage(meta.get("usage"));
+        let status = meta.get("status").and_then(Node::u64).and_then(|status| u16::try_from(status).ok());
+        known.refused = status.filter(|status| is_refusal(*status));
+        speaker(&mut known.hints, meta, known.body.as_ref());
         let betas = meta.get("headers").and_then(|headers| headers.get("anthropic-beta"));
         known.hints.betas = betas.and_then(Node::str).map(|text| text.into_owned());
     }
     Ok(known)
+}
+
+/// Whether a request that was answered so was refused: nothing of it was kept or billed.
+const fn is_refusal(status: u16) -> bool {
+    status >= 400
 }
 
 /// Reads a usage object, whatever its convention; `None` for `null` and what is no object.
@@ -227,6 +239,7 @@ fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
                         outcome.first_byte.and_then(|at| i64::try_from(at.0).ok()).map(Millis);
                     let raw = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
                     known.usage = raw.as_ref().and_then(|raw| usage(Some(raw.root())));
+                    known.refused = outcome.status.filter(|status| is_refusal(*status));
                 }
             }
             _ => {}
