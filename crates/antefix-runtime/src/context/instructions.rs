@@ -147,7 +147,7 @@ impl Look<'_> {
     fn rule(&mut self, path: &Path, place: &Place<'_>) {
         let touched = self.touched;
         self.file_where(path, place, 0, |text| {
-            let rule = Rule::read(text);
+            let rule = Rule::read(text).map_err(|error| error.to_string())?;
             let holds = rule.holds(place.folder, touched)?;
             Ok(holds.then_some(rule.text))
         });

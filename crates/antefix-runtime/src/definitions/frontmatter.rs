@@ -69,10 +69,10 @@ impl Frontmatter {
         Some(text).filter(|text| !text.trim().is_empty())
     }
 
-    /// A field's items; a text is cut at commas outside parentheses. `None` where the field is not there.
+    /// A field's items; a text is cut at commas outside parentheses and braces. `None` where the field is not there.
     pub fn list(&self, name: &str) -> Option<Vec<String>> {
         let items = match self.fields.get(name)? {
-            Value::Text(text) => split(text),
+            Value::Text(text) => split(text).into_iter().map(|item| quoted(&item).unwrap_or(item)).collect(),
             Value::List(items) => items.clone(),
         };
         Some(items.into_iter().filter(|item| !item.is_empty()).collect())
@@ -130,7 +130,8 @@ fn value(first: &str, below: &[&str]) -> Value {
         Some('|' | '>') if first.len() <= 3 => Value::Text(block(first, below)),
         Some('[') => {
             let whole = joined(first, below);
-            let inner = whole.trim_start_matches('[').trim_end_matches(']');
+            let inner = whole.strip_prefix('[').unwrap_or(&whole);
+            let inner = inner.strip_suffix(']').unwrap_or(inner);
             Value::List(split(inner).iter().map(|item| unquoted(item)).collect())
         }
         None if below.iter().any(|line| is_item(line.trim_start())) => {
@@ -167,14 +168,19 @@ fn block(mark: &str, below: &[&str]) -> String {
 
 /// A text without its quotes, or without a comment behind it.
 fn unquoted(text: &str) -> String {
+    let bare = text.split_once(" #").map_or(text, |(text, _)| text).trim();
+    quoted(text).or_else(|| quoted(bare)).unwrap_or_else(|| bare.to_owned())
+}
+
+/// What stands within the quotes of a text that is one in quotes.
+fn quoted(text: &str) -> Option<String> {
     let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    // One that ends before is the first of several.
     if let Some(inner) = inner('\'') {
-        return inner.replace("''", "'");
+        return (!inner.replace("''", "").contains('\'')).then(|| inner.replace("''", "'"));
     }
-    if let Some(inner) = inner('"') {
-        return unescaped(inner);
-    }
-    text.split_once(" #").map_or(text, |(text, _)| text).trim().to_owned()
+    let inner = inner('"')?;
+    (!inner.replace(r"\\", "").replace("\\\"", "").contains('"')).then(|| unescaped(inner))
 }
 
 fn unescaped(text: &str) -> String {
@@ -191,13 +197,13 @@ fn unescaped(text: &str) -> String {
     out
 }
 
-/// Cuts at commas outside parentheses.
+/// Cuts at commas outside parentheses and braces.
 fn split(text: &str) -> Vec<String> {
     let (mut parts, mut part, mut depth) = (Vec::new(), String::new(), 0_usize);
     for letter in text.chars() {
         match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
+            '(' | '{' => depth += 1,
+            ')' | '}' => depth = depth.saturating_sub(1),
             ',' if depth == 0 => {
                 parts.push(std::mem::take(&mut part).trim().to_owned());
                 continue;
@@ -254,6 +260,11 @@ mod tests {
                 Some("Read, Bash(git log:*, x), Grep"),
                 Some(&["Read", "Bash(git log:*, x)", "Grep"]),
             ),
+            ("t: \"a\", 'b'", "t", Some("\"a\", 'b'"), Some(&["a", "b"])),
+            ("t: \"a\", \"b\"", "t", Some("\"a\", \"b\""), Some(&["a", "b"])),
+            ("t: 'a', 'b'", "t", Some("'a', 'b'"), Some(&["a", "b"])),
+            ("t: *.{ts,tsx}, b", "t", Some("*.{ts,tsx}, b"), Some(&["*.{ts,tsx}", "b"])),
+            ("t: [a, src/[ab]]", "t", Some("a, src/[ab]"), Some(&["a", "src/[ab]"])),
             ("t: [Read, \"Grep\"]", "t", Some("Read, Grep"), Some(&["Read", "Grep"])),
             ("t: [Read,\n  Grep]", "t", Some("Read, Grep"), Some(&["Read", "Grep"])),
             ("t:\n  - Read\n  - 'Grep'", "t", Some("Read, Grep"), Some(&["Read", "Grep"])),

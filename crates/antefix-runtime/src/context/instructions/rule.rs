@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::definitions::{Frontmatter, FrontmatterError};
+
 /// A rule file's text, and the patterns of the paths that it holds for; for all if there are none.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rule<'a> {
@@ -12,20 +14,16 @@ pub(super) struct Rule<'a> {
 }
 
 impl<'a> Rule<'a> {
-    /// Takes the head between two lines of `---` off, and reads `paths` in it: a text, a list in brackets, or a list of
-    /// lines. Other members are passed over.
-    pub(super) fn read(text: &'a str) -> Self {
-        let whole = Self { paths: Vec::new(), text };
-        let Some((head, text)) = split(text) else { return whole };
-        let mut lines = head.lines();
-        let mut paths = Vec::new();
-        while let Some(line) = lines.next() {
-            let Some(value) = line.strip_prefix("paths:") else { continue };
-            paths.extend(items(value));
-            let listed = lines.by_ref().map_while(|line| line.trim().strip_prefix("- "));
-            paths.extend(listed.flat_map(items));
+    /// Takes the head off, where there is one, and reads `paths` in it. Other fields are passed over.
+    ///
+    /// # Errors
+    /// If the head is too long to be read: nobody can say what the rule holds for.
+    pub(super) fn read(text: &'a str) -> Result<Self, FrontmatterError> {
+        match Frontmatter::read(text) {
+            Ok((head, text)) => Ok(Self { paths: head.list("paths").unwrap_or_default(), text }),
+            Err(FrontmatterError::Missing | FrontmatterError::Open) => Ok(Self { paths: Vec::new(), text }),
+            Err(error @ FrontmatterError::TooLong) => Err(error),
         }
-        Self { paths, text }
     }
 
     /// Whether it holds where these files have been seen; its patterns start at `folder`.
@@ -50,60 +48,32 @@ impl<'a> Rule<'a> {
     }
 }
 
-fn split(text: &str) -> Option<(&str, &str)> {
-    let inner = text.strip_prefix("---")?.trim_start_matches('\r').strip_prefix('\n')?;
-    let mut at = 0;
-    for line in inner.split_inclusive('\n') {
-        if line.trim_end() == "---" {
-            return Some((inner.get(..at)?, inner.get(at + line.len()..)?));
-        }
-        at += line.len();
-    }
-    None
-}
-
-/// The texts of a value, in or without brackets and quotes. A comma within braces does not part two.
-fn items(value: &str) -> Vec<String> {
-    let value = value.trim();
-    let value = value.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(value);
-    let (mut found, mut item, mut depth) = (Vec::new(), String::new(), 0_usize);
-    for letter in value.chars() {
-        match letter {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                found.push(std::mem::take(&mut item));
-                continue;
-            }
-            _ => {}
-        }
-        item.push(letter);
-    }
-    found.push(item);
-    let plain = |item: &String| item.trim().trim_matches(['"', '\'']).to_owned();
-    found.iter().map(plain).filter(|item| !item.is_empty()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn paths_are_read_from_the_head() {
-        let cases: [(&str, &[&str], &str); 8] = [
+        let cases: [(&str, &[&str], &str); 12] = [
             ("no head", &[], "no head"),
             ("---\npaths: src/**/*.rs\n---\ntext\n", &["src/**/*.rs"], "text\n"),
             ("---\npaths:\n  - \"a/*.ts\"\n  - 'b'\nother: x\n---\ntext", &["a/*.ts", "b"], "text"),
+            ("---\npaths:\n- a\n- '*.{b,c}' # why\n---\ntext", &["a", "*.{b,c}"], "text"),
             ("---\nname: x\npaths: [\"a\", \"*.{ts,tsx}\"]\n---\n", &["a", "*.{ts,tsx}"], ""),
+            ("---\npaths: [a,\n  b]\n---\n", &["a", "b"], ""),
             ("---\r\npaths: a, b\r\n---\r\ntext", &["a", "b"], "text"),
+            ("\u{feff}---\npaths: a\n---\ntext", &["a"], "text"),
             ("---\nname: x\n---\ntext", &[], "text"),
+            ("---\nother:\n  paths: x\n---\ntext", &[], "text"),
             ("---\npaths: a\nnever closed", &[], "---\npaths: a\nnever closed"),
             ("----\npaths: a\n---\n", &[], "----\npaths: a\n---\n"),
         ];
         for (text, paths, rest) in cases {
             let paths = paths.iter().map(|&path| path.to_owned()).collect();
-            assert_eq!(Rule::read(text), Rule { paths, text: rest }, "{text}");
+            assert_eq!(Rule::read(text), Ok(Rule { paths, text: rest }), "{text}");
         }
+        let long = format!("---\nx: {}\npaths: a\n---\n", "x".repeat(16 << 10));
+        assert_eq!(Rule::read(&long), Err(FrontmatterError::TooLong));
     }
 
     #[test]
@@ -118,7 +88,8 @@ mod tests {
             ("**/*.rs", Ok(true)),
             ("src/[", Err(())),
         ] {
-            let rule = Rule { paths: items(paths), text: "" };
+            let text = format!("---\npaths: {paths}\n---\n");
+            let rule = Rule::read(&text).unwrap();
             assert_eq!(rule.holds(Path::new("/w"), &seen).map_err(|_| ()), expect, "{paths}");
         }
     }
