@@ -234,6 +234,9 @@ mod tests {
         symlink("cycle.md", root.join("a/cycle.md")).unwrap();
         symlink("../../secret.md", root.join("a/out.md")).unwrap();
         symlink(&own, root.join("a/own.md")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("a/pipe.md"), 0o600.into()).unwrap();
+        // The user's own may lead anywhere, but to a file.
+        symlink("/dev/zero", own.join("zero.md")).unwrap();
 
         let places = Places::new(vec![own], &inner, "a");
         let (texts, notes) = found(&places);
@@ -245,6 +248,7 @@ mod tests {
         assert_eq!(
             notes,
             [
+                "zero.md: it is no file".to_owned(),
                 "binary.md: it is not text in UTF-8".to_owned(),
                 format!("cycle.md: {looped}"),
                 "folder.md: it is no file".to_owned(),
@@ -252,6 +256,7 @@ mod tests {
                 "nul.md: it holds NUL, so it is no text".to_owned(),
                 "out.md: it is a link out of the project".to_owned(),
                 "own.md: it is a link out of the project".to_owned(),
+                "pipe.md: it is no file".to_owned(),
             ]
         );
     }

@@ -233,6 +233,7 @@ mod tests {
             ("first", "---\nname: first\n---\n# Title\n\nMore.\n"),
             ("hidden", "---\ndescription: H.\ndisable-model-invocation: true\n---\nH\n"),
             ("bare", "Do it.\n"),
+            ("open", "---\ndescription: Never closed.\n"),
             ("up", "---\nname: ../../up\n---\n"),
         ]);
         let (found, notes) = skills.find();
@@ -252,6 +253,7 @@ mod tests {
             problems.iter().map(|(_, problem)| *problem).collect::<Vec<_>>(),
             [
                 "it does not begin with a line of `---` and its fields",
+                "the line of `---` that ends its fields is missing",
                 "its name `../../up` is not 1 to 64 of a-z, A-Z, 0-9, `-` and `_`"
             ]
         );

@@ -141,7 +141,7 @@ type Refusal<'a> = (&'a str, &'a dyn Fn(&Path), Files<'a>, &'a [&'a str]);
 /// A repository whose `AGENTS.md` was a link to the user's key had it sent with every request.
 #[test]
 fn a_file_that_cannot_be_taken_is_a_note() {
-    let cases: [Refusal<'_>; 7] = [
+    let cases: [Refusal<'_>; 8] = [
         (
             "a link out of the repository",
             &|own| symlink("../secret", own).unwrap(),
@@ -167,6 +167,12 @@ fn a_file_that_cannot_be_taken_is_a_note() {
                 let made = std::process::Command::new("mkfifo").arg(own).status().unwrap();
                 assert!(made.success());
             },
+            &[("/r/w/CLAUDE.md", "other")],
+            &["/r/w/AGENTS.md was left out: it is no regular file"],
+        ),
+        (
+            "a device",
+            &|own| symlink("/dev/zero", own).unwrap(),
             &[("/r/w/CLAUDE.md", "other")],
             &["/r/w/AGENTS.md was left out: it is no regular file"],
         ),
