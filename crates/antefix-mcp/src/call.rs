@@ -38,12 +38,8 @@ impl CallOutput {
     pub(crate) fn read(text: &Bytes) -> Option<Self> {
         let body = result(text)?;
         let root = body.root();
-        let mut room = MOST_BYTES;
-        let content = root.get("content").into_iter().flat_map(Node::items);
-        let mut content: Vec<_> = content.map(|part| Content::read(part, &mut room)).collect();
-        if room == 0 {
-            content.push(Content::Text(format!("[cut: more than {} MiB were returned]", MOST_BYTES >> 20)));
-        }
+        let parts = root.get("content").into_iter().flat_map(Node::items);
+        let content = read_parts(parts, Content::read);
         let structured = root.get("structuredContent").filter(|node| node.raw().len() <= MOST_BYTES);
         Some(Self {
             content,
@@ -114,13 +110,13 @@ impl Content {
         }
     }
 
-    /// Reads a part; `room` is how many bytes may still be kept.
-    pub(crate) fn read(node: Node<'_>, room: &mut usize) -> Self {
+    /// Reads a part.
+    pub(crate) fn read(node: Node<'_>) -> Self {
         let text = |key: &str| node.get(key).and_then(Node::str).map(|text| text.into_owned());
         let kind = text("type");
         let data = || text("data").unwrap_or_default();
         let mime = || text("mimeType").unwrap_or_else(|| "of an unknown type".to_owned());
-        let content = match kind.as_deref() {
+        match kind.as_deref() {
             Some("text") => Self::Text(text("text").unwrap_or_default()),
             Some("image") => Self::Image { mime: mime(), data: data() },
             Some("audio") => Self::Audio { mime: mime(), data: data() },
@@ -132,8 +128,7 @@ impl Content {
                 node.get("resource").map_or_else(|| Self::Other(node.raw().to_owned()), Self::read_resource)
             }
             _ => Self::Other(node.raw().to_owned()),
-        };
-        content.within(room)
+        }
     }
 
     /// Reads the contents of a resource.
@@ -154,12 +149,12 @@ impl Content {
     }
 
     /// The part, cut or replaced by a remark where it does not fit.
-    pub(crate) fn within(self, room: &mut usize) -> Self {
+    fn within(self, room: &mut usize) -> Self {
         let size = match &self {
-            Self::Text(text) | Self::Other(text) | Self::ResourceText { text, .. } => text.len(),
-            Self::Image { data, .. } | Self::Audio { data, .. } | Self::ResourceBytes { data, .. } => {
-                data.len()
-            }
+            Self::Text(text) | Self::Other(text) => text.len(),
+            Self::ResourceText { uri, text } => uri.len() + text.len(),
+            Self::Image { mime, data } | Self::Audio { mime, data } => mime.len() + data.len(),
+            Self::ResourceBytes { uri, mime, data } => uri.len() + mime.len() + data.len(),
             Self::ResourceLink { uri, name } => uri.len() + name.len(),
         };
         if size <= *room {
@@ -169,7 +164,10 @@ impl Content {
         let left = std::mem::take(room);
         match self {
             Self::Text(text) => Self::Text(cut(&text, left)),
-            Self::ResourceText { uri, text } => Self::ResourceText { uri, text: cut(&text, left) },
+            Self::ResourceText { uri, text } if uri.len() <= left => {
+                let text = cut(&text, left - uri.len());
+                Self::ResourceText { uri, text }
+            }
             other => Self::Text(format!("[left out: {size} bytes of {}]", other.kind())),
         }
     }
@@ -183,6 +181,25 @@ impl Content {
             Self::Other(_) => "a kind that is not known",
         }
     }
+}
+
+/// Reads the parts of a result, a resource or a prompt: so many of them and so many bytes as are kept, and what is left
+/// out in words. `read` reads one.
+pub(crate) fn read_parts<'a>(
+    mut nodes: impl Iterator<Item = Node<'a>>,
+    read: impl Fn(Node<'a>) -> Content,
+) -> Vec<Content> {
+    let mut room = MOST_BYTES;
+    let mut parts: Vec<_> =
+        nodes.by_ref().take(MOST_PARTS).map(|node| read(node).within(&mut room)).collect();
+    let more = nodes.count();
+    if more > 0 {
+        parts.push(Content::Text(format!("[cut: {more} parts behind the first {MOST_PARTS} are left out]")));
+    }
+    if room == 0 {
+        parts.push(Content::Text(format!("[cut: more than {} MiB were returned]", MOST_BYTES >> 20)));
+    }
+    parts
 }
 
 /// How far a call is, in the server's words.
@@ -205,8 +222,11 @@ impl Progress {
     }
 }
 
-/// Bytes of one result that are kept; the agent cuts further for the model.
+/// Bytes of one result, resource or prompt that are kept; the agent cuts further for the model.
 const MOST_BYTES: usize = 8 << 20;
+
+/// Parts of one that are kept.
+const MOST_PARTS: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
@@ -244,13 +264,21 @@ mod tests {
     }
 
     #[test]
+    fn parts_without_end_are_cut() {
+        let parts = vec![r#"{"type":"text","text":"x"}"#; MOST_PARTS + 7].join(",");
+        let output = CallOutput::read(&format!(r#"{{"content":[{parts}]}}"#).into()).unwrap();
+        assert_eq!(output.content.len(), MOST_PARTS + 1);
+        assert!(output.to_text().ends_with("x\n[cut: 7 parts behind the first 10000 are left out]"));
+    }
+
+    #[test]
     fn what_is_too_much_is_cut() {
         let long = "x".repeat(MOST_BYTES + 10);
         let result =
             format!(r#"{{"content":[{{"type":"text","text":"{long}"}},{{"type":"image","data":"AAAA"}}]}}"#);
         let output = CallOutput::read(&result.into()).unwrap();
         let text = output.to_text();
-        assert!(text.len() < MOST_BYTES + 200);
-        assert!(text.ends_with("[left out: 4 bytes of an image]\n[cut: more than 8 MiB were returned]"));
+        assert!(text.len() < MOST_BYTES + 300);
+        assert!(text.ends_with("[left out: 22 bytes of an image]\n[cut: more than 8 MiB were returned]"));
     }
 }

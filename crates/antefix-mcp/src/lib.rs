@@ -6,7 +6,8 @@
 //! spelling of numbers are kept both ways.
 //!
 //! `rmcp` does the protocol below; it is named in this crate alone and no type of it is in the interface.
-//! The crate prints nothing and reads no environment.
+//! The crate prints nothing and reads no environment, but for [`scripted::serve_file`], which is a server on the standard
+//! streams.
 
 mod call;
 pub mod config;

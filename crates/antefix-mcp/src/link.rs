@@ -38,7 +38,7 @@ pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     /// The members of its parameters, without the braces.
     pub(crate) members: Bytes,
-    /// How long the server may be silent.
+    /// How long the server may be silent; while it waits for the user, it is not.
     pub(crate) patience: Duration,
 }
 
@@ -90,8 +90,10 @@ impl Link {
         (mut receiver, progress): (mpsc::Receiver<Progress>, &(dyn Fn(Progress) + Sync)),
     ) -> Result<(), McpError> {
         let mut cancelled = std::pin::pin!(cancelled);
+        let mut asking = self.tap.asking();
         let mut deadline = Instant::now() + request.patience;
         loop {
+            let waits_for_user = *asking.borrow_and_update() > 0;
             tokio::select! {
                 biased;
                 answer = &mut handle.rx => {
@@ -109,11 +111,13 @@ impl Link {
                     deadline = Instant::now() + request.patience;
                     progress(news);
                 }
+                // While the user is asked the server waits, and is not silent.
+                Ok(()) = asking.changed() => deadline = Instant::now() + request.patience,
                 () = &mut cancelled => {
                     self.give_up(handle, "cancelled by the user").await;
                     return Err(McpError::Cancelled);
                 }
-                () = sleep_until(deadline) => {
+                () = sleep_until(deadline), if !waits_for_user => {
                     self.give_up(handle, "no answer in time").await;
                     let (server, method) = (self.server.clone(), request.method.to_owned());
                     return Err(McpError::Timeout { server, method, patience: request.patience });

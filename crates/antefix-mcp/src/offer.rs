@@ -3,7 +3,7 @@
 use antefix_wire::json::Node;
 use bytes::Bytes;
 
-use crate::call::Content;
+use crate::call::{Content, read_parts};
 use crate::tool::result;
 
 /// A resource that a server lists.
@@ -92,27 +92,23 @@ impl PromptMessage {
     /// The messages of the result of `prompts/get`; `None` if it is no object.
     pub(crate) fn read_all(text_of_result: &Bytes) -> Option<Vec<Self>> {
         let body = result(text_of_result)?;
-        let mut room = MOST_BYTES;
-        let nodes = body.root().get("messages").into_iter().flat_map(Node::items);
-        let mut read = |node: Node<'_>| {
-            let content = Content::read(node.get("content")?, &mut room);
-            Some(Self { role: text(node, "role")?, content })
-        };
-        Some(nodes.filter_map(&mut read).collect())
+        let messages = body.root().get("messages").into_iter().flat_map(Node::items);
+        let said = messages.filter_map(|node| Some((text(node, "role")?, node.get("content")?)));
+        let (mut roles, contents): (Vec<String>, Vec<Node<'_>>) = said.unzip();
+        let parts = read_parts(contents.into_iter(), Content::read);
+        // What is said about what is left out has no role of its own.
+        roles.resize_with(parts.len().max(roles.len()), || "user".to_owned());
+        Some(roles.into_iter().zip(parts).map(|(role, content)| Self { role, content }).collect())
     }
 }
 
 /// The parts of the result of `resources/read`; `None` if it is no object.
 pub(crate) fn resource_contents(text_of_result: &Bytes) -> Option<Vec<Content>> {
     let body = result(text_of_result)?;
-    let mut room = MOST_BYTES;
     let nodes = body.root().get("contents").into_iter().flat_map(Node::items);
-    Some(nodes.map(|node| Content::read_resource(node).within(&mut room)).collect())
+    Some(read_parts(nodes, Content::read_resource))
 }
 
 fn text(node: Node<'_>, key: &str) -> Option<String> {
     node.get(key)?.str().map(|text| text.into_owned())
 }
-
-/// Bytes of one resource or prompt that are kept.
-const MOST_BYTES: usize = 8 << 20;

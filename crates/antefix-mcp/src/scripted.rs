@@ -9,6 +9,7 @@
 //! | `tools` | the tools it lists, as they are written |
 //! | `lists` | several lists: each `tools/list` from the start gets the next, the last one stays |
 //! | `page` | tools on a page |
+//! | `cursors` | cursors of next pages that lists of tools give in turn, for ever |
 //! | `ttl_ms`, `cache_scope` | what it says of how long a list lives |
 //! | `start_delay_ms` | how long it reads nothing |
 //! | `noise`, `flood` | lines on standard output that are no messages, and how often they are printed |
@@ -20,14 +21,16 @@
 //! | `resources`, `prompts` | what it lists; `contents` and `messages` are what reading them gives |
 //! | `starts_file`, `starts` | a file in which starts are counted; the members of the n-th of `starts` go before those above, the last one stays |
 //!
-//! A call may have, done in this order: `delay_ms`, `noise`, `log`, `exit` (a code), `silent`, `progress` (how
-//! often), `until_cancelled` (a file that is written then), `change` (a new list of tools, of which it tells), `ask`
-//! (parameters of a question; the answer is the text), `error` (refused with this), and then a result: `result` as it
-//! is written, or a text: `text`, `bytes` (so many letters), `env` (a variable's value), else the parameters as they
+//! A call may have, done in this order: `delay_ms`, `noise` (in which `$ID` is the call's id), `log`, `exit` (a code),
+//! `silent`, `progress` (how often), `until_cancelled` (a file that is written then; `late` is a text that it is answered
+//! with all the same), `change` (a new list of tools, of which it tells), `ask` (parameters of a question; the answer is
+//! the text), `error` (refused with this), `cut` (so many bytes of a result, and the end), and then a result: `result` as
+//! it is written, `parts` (a list of parts and how often each is repeated: `[[PART, 2]]`), `image_bytes` (an image of so
+//! many letters), or a text: `text`, `bytes` (so many letters), `env` (a variable's value), else the parameters as they
 //! came. `is_error` marks it as failed.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, ErrorKind, Write, stderr, stdin, stdout};
 use std::path::Path;
 use std::time::Duration;
 
@@ -55,7 +58,8 @@ pub fn serve<I: BufRead, O: Write, E: Write>(
 ) -> std::io::Result<u8> {
     let script = Body::parse(script).map_err(|error| std::io::Error::other(error.to_string()))?;
     let start = started(script.root())?;
-    let mut server = Server { script: script.root(), start, lists: 0, list: None, questions: 0, around };
+    let mut server =
+        Server { script: script.root(), start, lists: 0, pages: 0, list: None, questions: 0, around };
     server.open()?;
     while let Some(line) = server.read()? {
         let Ok(message) = Body::parse(line) else { continue };
@@ -66,12 +70,29 @@ pub fn serve<I: BufRead, O: Write, E: Write>(
     Ok(0)
 }
 
+/// Serves what the script in a file says on the standard streams of this process.
+///
+/// # Errors
+/// If the file cannot be read or is no script, or input or output fail.
+pub fn serve_file(script: &Path, variable: &dyn Fn(&str) -> Option<String>) -> std::io::Result<u8> {
+    let text = std::fs::read_to_string(script)
+        .map_err(|error| std::io::Error::other(format!("`{}` cannot be read: {error}", script.display())))?;
+    let around = Around { input: stdin().lock(), output: stdout().lock(), errors: stderr(), variable };
+    match serve(&text, around) {
+        // Whoever asked has gone away.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
+        served => served,
+    }
+}
+
 struct Server<'a, I, O, E> {
     script: Node<'a>,
     /// Which of its starts this is, from 0.
     start: usize,
     /// Lists that were asked for from their start.
     lists: usize,
+    /// Pages of lists that were asked for.
+    pages: usize,
     /// The tools that a call has set.
     list: Option<Node<'a>>,
     questions: u64,
@@ -213,9 +234,13 @@ impl<'a, I: BufRead, O: Write, E: Write> Server<'a, I, O, E> {
         let from = from.unwrap_or(0).min(tools.len());
         let shown = tools.iter().skip(from).take(page).copied().collect::<Vec<_>>().join(",");
         let mut out = format!("{{\"tools\":[{shown}]");
-        if from + page < tools.len() {
+        let cursors: Vec<Node<'a>> = self.get("cursors").into_iter().flat_map(Node::items).collect();
+        if let Some(cursor) = cursors.get(self.pages % cursors.len().max(1)) {
+            write!(out, ",\"nextCursor\":{}", cursor.raw()).unwrap_or_default();
+        } else if from + page < tools.len() {
             write!(out, ",\"nextCursor\":\"{}\"", from + page).unwrap_or_default();
         }
+        self.pages += 1;
         if let Some(ttl) = self.get("ttl_ms") {
             write!(out, ",\"ttlMs\":{}", ttl.raw()).unwrap_or_default();
         }
@@ -235,7 +260,9 @@ impl<'a, I: BufRead, O: Write, E: Write> Server<'a, I, O, E> {
         let call = self.get("calls").and_then(|calls| calls.get(&name));
         let has = |key: &str| call.and_then(|call| call.get(key));
         pause(has("delay_ms"));
-        self.noise(has("noise"))?;
+        for line in has("noise").into_iter().flat_map(Node::items).filter_map(Node::str) {
+            self.say(&line.replace("$ID", id))?;
+        }
         self.log(has("log"))?;
         if let Some(code) = has("exit") {
             return Ok(Some(exit_code(code)));
@@ -246,6 +273,9 @@ impl<'a, I: BufRead, O: Write, E: Write> Server<'a, I, O, E> {
         self.progress(has("progress").and_then(Node::u64).unwrap_or(0), params)?;
         if let Some(mark) = has("until_cancelled").and_then(Node::str) {
             self.until_cancelled(&mark)?;
+            if let Some(late) = has("late").and_then(Node::str) {
+                self.result(id, &text_result(&late, false))?;
+            }
             return Ok(None);
         }
         if let Some(list) = has("change") {
@@ -256,8 +286,16 @@ impl<'a, I: BufRead, O: Write, E: Write> Server<'a, I, O, E> {
             self.say(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", error.raw()))?;
             return Ok(None);
         }
-        if let Some(result) = has("result") {
-            self.result(id, result.raw())?;
+        if let Some(bytes) = has("cut").and_then(Node::u64) {
+            let answer =
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}", text_result("never", false));
+            let start = answer.as_bytes().get(..bytes as usize).unwrap_or(answer.as_bytes());
+            self.around.output.write_all(start)?;
+            self.around.output.flush()?;
+            return Ok(Some(0));
+        }
+        if let Some(result) = has("result").map(|result| result.raw().to_owned()).or_else(|| parts(call)) {
+            self.result(id, &result)?;
             return Ok(None);
         }
         let text = match has("ask") {
@@ -331,6 +369,22 @@ fn started(script: Node<'_>) -> std::io::Result<usize> {
     let before = std::fs::read(Path::new(path.as_ref())).unwrap_or_default();
     std::fs::write(Path::new(path.as_ref()), [before.as_slice(), b"."].concat())?;
     Ok(before.len())
+}
+
+/// A result of parts that are repeated, or of one large image.
+fn parts(call: Option<Node<'_>>) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(bytes) = call?.get("image_bytes").and_then(Node::u64) {
+        let data = "A".repeat(bytes as usize);
+        parts.push(format!("{{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"{data}\"}}"));
+    } else {
+        for row in call?.get("parts")?.items() {
+            let mut row = row.items();
+            let (part, times) = (row.next()?, row.next().and_then(Node::u64).unwrap_or(1));
+            parts.extend((0..times).map(|_| part.raw().to_owned()));
+        }
+    }
+    Some(format!("{{\"content\":[{}]}}", parts.join(",")))
 }
 
 fn text_result(text: &str, is_error: bool) -> String {

@@ -4,6 +4,7 @@ mod anew;
 mod calls;
 mod gate;
 mod hooked;
+mod images;
 mod kin;
 mod recall;
 mod todo;

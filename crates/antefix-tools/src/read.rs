@@ -1,6 +1,6 @@
 //! `read`: shows a file, or a part of it.
 
-mod media;
+pub(crate) mod media;
 mod missing;
 mod notebook;
 mod scan;

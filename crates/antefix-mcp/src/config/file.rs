@@ -159,6 +159,8 @@ pub enum ConfigError {
 /// [`ConfigError::File`] if it is not such a file. A server that is not understood is in [`Found::wrong`].
 pub fn read(path: &Path, text: &str) -> Result<Found, ConfigError> {
     let wrong = |what: String| ConfigError::File { path: path.to_owned(), what };
+    // Some editors put a mark in front of a text, which JSON has not.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let limits = Limits { bytes: 1 << 20, depth: 32, spans: 1 << 16 };
     let body = Body::parse_with(text, limits).map_err(|error| wrong(error.to_string()))?;
     let servers = body.root().get("mcpServers").filter(|servers| servers.kind() == Kind::Object);
@@ -300,6 +302,16 @@ mod tests {
             (r#"{"command":"a","args":[1]}"#, "a value in `args` is no text"),
             (r#"{"command":"a","env":[]}"#, "`env` is no object"),
             (r#"{"command":"a","env":{"A":1}}"#, "a value in `env` is no text"),
+            (r#"{"command":"a","args":{}}"#, "`args` is no list"),
+            (r#"{"command":"a","cwd":7}"#, "`cwd` is no text"),
+            (r#"{"command":"a","type":["stdio"]}"#, "`type` is no text"),
+            (r#"{"command":"a","required":1}"#, "`required` is neither true nor false"),
+            (r#"{"command":"a","callTimeout":1.5}"#, "`callTimeout` is no number of milliseconds above 0"),
+            (r#"{"command":"a","timeout":-1}"#, "`timeout` is no number of milliseconds above 0"),
+            (r#"{"url":"https://${NONE}/"}"#, "the variable `NONE` is not set"),
+            (r#"{"url":"u","headers":{"A":"${NONE}"}}"#, "the variable `NONE` is not set"),
+            (r#"{"type":"stdio"}"#, "it has neither a `command` (stdio) nor a `url` (http)"),
+            (r#"{"type":"","command":"a"}"#, "`` is no transport: `stdio` or `http`"),
             (r#"{"command":"a","timeout":0}"#, "`timeout` is no number of milliseconds above 0"),
             (r#"{"command":"${NONE}"}"#, "the variable `NONE` is not set"),
             (
@@ -319,10 +331,32 @@ mod tests {
             ("", "unexpected end of JSON at byte 0"),
             ("{\"mcpServers\":", "unexpected end of JSON at byte 14"),
             ("[]", "there is no object `mcpServers` in it"),
+            ("7", "there is no object `mcpServers` in it"),
+            ("{\"mcpServers\":7}", "there is no object `mcpServers` in it"),
+            ("\u{feff}[]", "there is no object `mcpServers` in it"),
+            (
+                &format!("{{\"mcpServers\":{{}},\"x\":\"{}\"}}", "x".repeat(5 << 20)),
+                "JSON text too long at byte 1048576",
+            ),
+            (&format!("{{\"mcpServers\":{}", "[".repeat(5000)), "JSON nested too deeply at byte 45"),
             ("{\"mcpServers\":[]}", "there is no object `mcpServers` in it"),
         ] {
             let error = read(Path::new("f"), text).unwrap_err().to_string();
             assert_eq!(error, format!("`f` is no configuration of MCP servers: {expect}"));
+        }
+    }
+
+    #[test]
+    fn names_are_taken_as_they_are_written() {
+        for (text, expect) in [
+            ("\u{feff}{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}", "a"),
+            (r#"{"mcpServers":{"größe 工":{"command":"x"},"a b":{"command":"x"}}}"#, "a b|größe 工"),
+            (r#"{"mcpServers":{"\u0061":{"command":"x"}}}"#, "a"),
+            (r#"{"mcpServers":{"a":{"command":"x","command":"y"}}}"#, "a"),
+        ] {
+            let found = read(Path::new("f"), text).unwrap();
+            let names: Vec<_> = found.drafts.iter().map(|draft| draft.name.as_str()).collect();
+            assert_eq!((names.join("|").as_str(), found.wrong.len()), (expect, 0), "{text}");
         }
     }
 

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -182,19 +183,17 @@ impl Server {
         take: &mut (dyn FnMut(Node<'_>) + Send),
     ) -> Result<(), McpError> {
         let mut cursor: Option<String> = None;
+        let mut seen = BTreeSet::new();
         for _ in 0..MOST_PAGES {
             let members = cursor.as_deref().map(|cursor| text_member("cursor", cursor)).unwrap_or_default();
             let page = self.ask(method, members).await?;
             let body = result(&page).ok_or_else(|| self.not_understood(method))?;
             take(body.root());
-            let next = next_cursor(body.root());
-            if next.is_none() {
-                return Ok(());
-            }
-            if next == cursor {
+            let Some(next) = next_cursor(body.root()) else { return Ok(()) };
+            if !seen.insert(next.clone()) {
                 break;
             }
-            cursor = next;
+            cursor = Some(next);
         }
         self.notes.add(&format!("its answers to `{method}` have no end; what came first is taken"));
         Ok(())

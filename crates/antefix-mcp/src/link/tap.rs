@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use antefix_wire::json::{Body, Kind, Limits, Node};
 use bytes::Bytes;
@@ -22,7 +22,18 @@ pub(crate) struct Tap {
     state: Mutex<State>,
     /// Goes up when the server says that a list has changed.
     changes: watch::Sender<Changes>,
+    /// How many questions of the server wait for the user.
+    asking: watch::Sender<usize>,
     pub(crate) notes: Notes,
+}
+
+/// A question that waits for the user, until it is dropped.
+pub(super) struct Waiting(Arc<Tap>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.asking.send_modify(|count| *count -= 1);
+    }
 }
 
 /// How often the server has said that a list is another.
@@ -72,12 +83,24 @@ struct State {
 
 impl Tap {
     pub(crate) fn new(notes: Notes) -> Self {
-        Self { state: Mutex::default(), changes: watch::Sender::default(), notes }
+        let (changes, asking) = (watch::Sender::default(), watch::Sender::default());
+        Self { state: Mutex::default(), changes, asking, notes }
     }
 
     /// Tells of lists that have changed.
     pub(crate) fn changes(&self) -> watch::Receiver<Changes> {
         self.changes.subscribe()
+    }
+
+    /// How many questions of the server wait for the user.
+    pub(super) fn asking(&self) -> watch::Receiver<usize> {
+        self.asking.subscribe()
+    }
+
+    /// A question waits for the user from now on.
+    pub(super) fn wait_for_user(self: &Arc<Self>) -> Waiting {
+        self.asking.send_modify(|count| *count += 1);
+        Waiting(Arc::clone(self))
     }
 
     /// The bytes of a message of `rmcp`, without the line's end; raw parameters are put in.

@@ -67,11 +67,13 @@ impl Wire {
             self.tap.notes.add("it asks more questions at once than are passed on");
             return;
         }
+        let waiting = self.tap.wait_for_user();
         self.asked.spawn(async move {
             let reply = match questions {
                 Some(questions) => questions.ask(&server, question).await,
                 None => Reply::Cancel,
             };
+            drop(waiting);
             let result = reply.result();
             let head = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":");
             // A server that is gone meanwhile wants no answer.

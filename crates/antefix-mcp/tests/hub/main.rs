@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::missing_panics_doc, reason = "a test")]
 
 mod front;
+mod hostile;
 mod over_http;
 mod place;
 

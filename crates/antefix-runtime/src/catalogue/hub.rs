@@ -1,10 +1,12 @@
 //! MCP servers as a catalogue sees them.
 
+mod result;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use antefix_mcp::{Call, CallOutput, Content as Part, Hub, McpError, ServerView, State, Wait};
-use antefix_tools::{BoxFuture, Content, Context, Output, ProgressKind};
+use antefix_mcp::{Call, Hub, McpError, ServerView, State, Wait};
+use antefix_tools::{BoxFuture, Output, ProgressKind};
 
 use super::offer::{Offer, OfferedTool, RemoteCall, RemoteFailure, ServerState, Servers};
 
@@ -61,7 +63,7 @@ impl Servers for McpServers {
                 context.report(ProgressKind::Text(format!("{}\n", news.to_text())));
             };
             let given = self.hub.call(asked, context.cancellation.cancelled(), progress).await;
-            given.map(|given| output(given, context)).map_err(|error| failure(server, error))
+            given.map(|given| result::output(given, &context.limits)).map_err(|error| failure(server, error))
         })
     }
 }
@@ -79,48 +81,6 @@ fn offer(view: ServerView) -> Offer {
     };
     let tools = view.tools.iter().map(tool).collect();
     Offer { server: view.name, state, instructions: view.instructions, tools }
-}
-
-/// What a call gave, within the bounds of a command's output.
-fn output(given: CallOutput, context: &Context) -> Output {
-    let is_error = given.is_error;
-    if given.content.is_empty() {
-        return Output { is_error, ..Output::text(within(&given.to_text(), context.limits.shell_bytes)) };
-    }
-    let mut left = context.limits.shell_bytes;
-    let content = given.content.into_iter().map(|part| match part {
-        Part::Image { mime, data } if data.len() as u64 <= context.limits.image_bytes && is_image(&mime) => {
-            Content::Image { media_type: mime, base64: data }
-        }
-        part => {
-            let text = within(&part.to_text(), left);
-            left = left.saturating_sub(text.len());
-            Content::Text(text)
-        }
-    });
-    Output { content: content.collect(), is_error, ..Output::default() }
-}
-
-/// A text of so many bytes at most, cut in the middle.
-fn within(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let mut head = most / 2;
-    while !text.is_char_boundary(head) {
-        head -= 1;
-    }
-    let mut tail = text.len() - most / 2;
-    while !text.is_char_boundary(tail) {
-        tail += 1;
-    }
-    // INVARIANT: both are boundaries, and the text is longer than what is kept of it.
-    format!("{}\n[{} bytes are left out here]\n{}", &text[..head], tail - head, &text[tail..])
-}
-
-/// Pictures that the Messages API takes (November 2026).
-fn is_image(mime: &str) -> bool {
-    matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp")
 }
 
 fn failure(server: &str, error: McpError) -> RemoteFailure {

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use super::gate::Gate;
 use super::hooked::{self, Reviewed, review};
+use super::images::Images;
 use super::recall::write_facts;
 use super::{Agent, Inbox, Running};
 use crate::store::TranscriptStore;
@@ -31,22 +32,24 @@ impl<S: TranscriptStore> Agent<S> {
             }
         });
         let (executor, outbox, gate) = (self.executor.clone(), turn.outbox.clone(), self.gate.clone());
+        let images = Images::of(self.session.conversation());
+        let returns = Arc::new(Returns { outbox: outbox.clone(), images });
         let (refused, calls) = self.kin.refuse(calls);
         for (call, reason) in refused {
-            give_back(&outbox, &call.id, &Output::error(reason));
+            returns.give_back(&call.id, &Output::error(reason));
         }
         let hooks = self.hooks.clone();
         let Prepared { batch, broken } = prepared(&executor, &calls);
         turn.tasks.spawn(async move {
             let mut admitted = Vec::new();
             for (call, output) in &broken {
-                give_back(&outbox, call, output);
+                returns.give_back(call, output);
             }
             for one in review(hooks.as_ref(), &context, batch).await {
                 hooked::pass_on(&one.request.name, &one.outcome, &outbox);
                 match admit(gate.as_ref(), &executor, &context, &one, &outbox).await {
                     Ok(access) => admitted.push(antefix_tools::Call { admitted: access, ..one.request }),
-                    Err(output) => give_back(&outbox, &one.call.id, &output),
+                    Err(output) => returns.give_back(&one.call.id, &output),
                 }
             }
             let ran = admitted.clone();
@@ -56,16 +59,16 @@ impl<S: TranscriptStore> Agent<S> {
                 let (call, tool, input) = (&request.id, &request.name, &request.input);
                 let occasion = Occasion::PostToolUse { call, tool, input, output };
                 match hooks.as_ref().filter(|hooks| !output.is_error && hooks.listen_to(&occasion)) {
-                    None => give_back(&outbox, &request.id, output),
+                    None => returns.give_back(&request.id, output),
                     Some(hooks) => {
-                        let (hooks, context, outbox) = (hooks.clone(), context.clone(), outbox.clone());
+                        let (hooks, context, returns) = (hooks.clone(), context.clone(), returns.clone());
                         let (request, output) = (request.clone(), output.clone());
                         seen_by_hooks.spawn(async move {
                             let (call, tool, input) = (&request.id, &request.name, &request.input);
                             let occasion = Occasion::PostToolUse { call, tool, input, output: &output };
                             let outcome = hooks.ask(&context, &occasion).await;
-                            hooked::pass_on(tool, &outcome, &outbox);
-                            give_back(&outbox, &request.id, &output);
+                            hooked::pass_on(tool, &outcome, &returns.outbox);
+                            returns.give_back(&request.id, &output);
                         });
                     }
                 }
@@ -120,11 +123,20 @@ async fn admit(
     }
 }
 
-/// Hands a result to the session.
-fn give_back(outbox: &mpsc::UnboundedSender<Inbox>, call: &str, output: &Output) {
-    let event = Event::Returned { call: call.to_owned(), output: returned(output) };
-    // The turn may be gone; what is sent to it then is of no interest.
-    drop(outbox.send(Inbox::Event(Box::new(event))));
+/// Where the results of a batch go.
+struct Returns {
+    outbox: mpsc::UnboundedSender<Inbox>,
+    images: Images,
+}
+
+impl Returns {
+    /// Hands a result to the session.
+    fn give_back(&self, call: &str, output: &Output) {
+        let output = returned(&self.images.admit(output));
+        let event = Event::Returned { call: call.to_owned(), output };
+        // The turn may be gone; what is sent to it then is of no interest.
+        drop(self.outbox.send(Inbox::Event(Box::new(event))));
+    }
 }
 
 /// Where the next shell command starts, from the results on record: the newest that says so holds.

@@ -2,7 +2,7 @@
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Media {
+pub(crate) enum Media {
     Text,
     /// With its media type.
     Image(&'static str),
@@ -13,7 +13,7 @@ pub(super) enum Media {
 
 impl Media {
     /// Looks at the first bytes of a file.
-    pub(super) fn of(head: &[u8]) -> Self {
+    pub(crate) fn of(head: &[u8]) -> Self {
         match head {
             [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Self::Image("image/png"),
             [0xff, 0xd8, 0xff, ..] => Self::Image("image/jpeg"),
@@ -32,7 +32,7 @@ impl Media {
 }
 
 /// Width and height of an image in pixels, where its header says.
-pub(super) fn size(image: &[u8]) -> Option<(u32, u32)> {
+pub(crate) fn size(image: &[u8]) -> Option<(u32, u32)> {
     let big = |at: usize| Some(u32::from_be_bytes(image.get(at..at + 4)?.try_into().ok()?));
     let small = |at: usize| Some(u32::from(u16::from_le_bytes(image.get(at..at + 2)?.try_into().ok()?)));
     match Media::of(image) {
@@ -77,7 +77,7 @@ pub(super) const SNIFF_BYTES: u64 = 8 << 10;
 
 /// The most pixels of an image's side that the Messages API takes
 /// (<https://platform.claude.com/docs/en/build-with-claude/vision>, 2026-11-30).
-pub(super) const MAX_PIXELS: u32 = 8_000;
+pub(crate) const MAX_PIXELS: u32 = 8_000;
 
 #[cfg(test)]
 mod tests {

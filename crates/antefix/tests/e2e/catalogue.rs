@@ -289,3 +289,43 @@ fn a_turn_of_nothing_but_refused_calls_ends() {
         assert!(body.contains(text), "{text}\n{body}");
     }
 }
+
+/// What a server returned went into the prompt whole: ten thousand parts, five hundred images, images that are none. The
+/// API refuses such a request, and with it every later one of the session.
+#[test]
+fn what_a_server_floods_a_result_with_is_bounded() {
+    let png = r#""data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAA=""#;
+    let script =
+        "rule\n on said Flood\n on rounds 0\n tool mcp__c__count {\"n\":1}\nrule\n on any\n text It ends.\n";
+    for (call, images, expect) in [
+        (r#"{"parts":[[{"type":"text","text":"line"},10000]]}"#.to_owned(), 0, "19999 bytes are left out here"),
+        (format!(r#"{{"parts":[[{{"type":"image","mimeType":"image/png",{png}}},500]]}}"#), 20, "[left out: 480 images;"),
+        (format!(r#"{{"parts":[[{{"type":"image","mimeType":"image/jpeg",{png}}},1]]}}"#), 1, ""),
+        (
+            r#"{"parts":[[{"type":"image","mimeType":"image/png","data":"no base64"},1],[{"type":"text","text":""},1]]}"#.to_owned(),
+            0,
+            "[an image is left out: it is no base64]",
+        ),
+        (r#"{"image_bytes":6000000}"#.to_owned(), 0, "[an image is left out: it has 6000000 bytes of base64"),
+        (r#"{"image_bytes":60000000}"#.to_owned(), 0, "the MCP server `c` cannot be reached"),
+        (
+            r#"{"parts":[[{"type":"resource_link","uri":"f:///a","name":"n"},1],[{"type":"resource","resource":{"uri":"f:///b","blob":"AAAA"}},1]]}"#.to_owned(),
+            0,
+            "[resource f:///b: of an unknown type, 4 bytes of base64]",
+        ),
+    ] {
+        for is_chat in [false, true] {
+            let case = if is_chat { Case::chat(ServerOptions::default(), script) } else { Case::new(script) };
+            let tools = r#"[{"name":"count","inputSchema":{"type":"object"}}]"#;
+            write(&case, "c", &format!(r#"{{"tools":{tools},"calls":{{"count":{call}}}}}"#));
+            with(&case, case.run("Flood"), &["c"]).ends().code(0).stdout("It ends.");
+            let body = last(&case);
+            let images = if is_chat { 0 } else { images };
+            assert_eq!(body.matches(r#"{"type":"image","source""#).count(), images, "{call}");
+            assert!(body.contains(expect) && body.len() < 100_000, "{expect}\n{} bytes", body.len());
+            with(&case, case.go_on("And now?"), &["c"]).ends().code(0);
+            assert_eq!(case.relations(), ["extends", "extends"], "{call}");
+            case.is_intact();
+        }
+    }
+}
