@@ -74,18 +74,34 @@ const SCRIPT: &str = r#"{"tools":[{"name":"say","description":"Says it","inputSc
 fn a_project_s_servers_are_started_once_it_is_trusted() {
     let place = Place::new();
     place.write("work/.mcp.json", &format!(r#"{{"mcpServers":{{"a":{}}}}}"#, place.server("a", SCRIPT)));
-    let ended = place.run(&[]);
-    assert_eq!(
-        (ended.code, ended.out.as_str()),
-        (0, "no MCP server is configured here (docs/mcp.md says how)\n")
+    let note = "note: not started, since this folder is not trusted: a: ANTEFIX mcp scripted ROOT/a.json (project \
+        ROOT/work/.mcp.json)\n";
+    let hint =
+        "hint: --trust starts them for this run; `antefix run` in a terminal asks, and keeps the answer\n";
+    let (all, one) = (
+        "error: this folder is not trusted, so that none of its MCP servers is started\n",
+        "error: the MCP server `a` is not started: this folder is not trusted\n",
     );
-    assert!(
-        ended.err.contains(
-            "note: not started, since this folder is not trusted: a: ANTEFIX mcp scripted ROOT/a.json"
-        ),
-        "{}",
-        ended.err
-    );
+    // These ended with 0, and with words of nothing being configured.
+    for (arguments, error) in [
+        (vec![], all),
+        (vec!["list"], all),
+        (vec!["list", "--json"], all),
+        (vec!["test"], all),
+        (vec!["test", "a"], one),
+        (vec!["get", "a"], one),
+        (vec!["call", "a", "say"], one),
+    ] {
+        let ended = place.run(&arguments);
+        let expect = (2, String::new(), format!("{note}{error}{hint}"));
+        assert_eq!((ended.code, ended.out, ended.err), expect, "{arguments:?}");
+    }
+    let other = format!(r#"{{"mcpServers":{{"b":{}}}}}"#, place.server("b", SCRIPT));
+    let ended = place.run(&["list", "--json", "--mcp-config", &other]);
+    assert_eq!(ended.code, 1, "one of two is not ready");
+    assert!(ended.out.contains(r#""not_started":["a: ANTEFIX mcp scripted ROOT/a.json"]"#), "{}", ended.out);
+    assert_eq!(place.run(&["list", "--mcp-config", &other, "--strict-mcp-config"]).code, 0);
+    assert_eq!(place.run(&["test", "b", "--mcp-config", &other]).code, 0);
     let ended = place.run(&["list", "--trust"]);
     assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{}", ended.out);
     assert!(

@@ -9,7 +9,6 @@ mod print;
 mod row;
 mod rows;
 mod scene;
-mod server;
 mod servers;
 mod zone;
 
@@ -48,7 +47,7 @@ pub struct Cell {
 /// `antefix conform`
 pub fn conform(args: &ConformArgs) -> Result<ExitCode, Failure> {
     if let Some(script) = &args.serve {
-        return server::serve(script);
+        return super::mcp::scripted(script);
     }
     let mut rows = rows::rows();
     rows.extend(args.peers.as_deref().map(servers::peers).unwrap_or_default());

@@ -11,6 +11,7 @@ use crate::table::Table;
 
 /// `antefix mcp list`
 pub(super) async fn list(around: Surroundings, json: bool) -> Result<ExitCode, Failure> {
+    let held_back = around.held_back;
     let hub = Hub::start(around.configs, around.options);
     hub.ready(Wait::All).await;
     let servers = hub.catalogue().servers;
@@ -19,11 +20,14 @@ pub(super) async fn list(around: Surroundings, json: bool) -> Result<ExitCode, F
         let mut object = Object::new();
         object.number("schema_version", SCHEMA_VERSION);
         object.raw("servers", &array(servers.iter().map(|server| about(server).close())));
+        object.raw("not_started", &array(held_back.iter().map(|server| quoted(&server.text))));
         say!("{}", object.close());
     } else {
         print(&servers);
     }
-    Ok(ExitCode::from(u8::from(servers.iter().any(|server| server.state != State::Ready))))
+    // What this folder names and does not start is not ready either.
+    let is_ready = held_back.is_empty() && servers.iter().all(|server| server.state == State::Ready);
+    Ok(ExitCode::from(u8::from(!is_ready)))
 }
 
 /// What all forms say of a server.
