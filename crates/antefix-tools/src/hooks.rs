@@ -9,8 +9,10 @@ mod matcher;
 mod occasion;
 mod outcome;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -156,8 +158,12 @@ impl Hooks {
     }
 
     /// Asks all that listen, side by side; what they say counts in the order of the settings, whichever is done first.
-    /// One that fails or is too slow says nothing, and the outcome tells so.
+    /// One that fails or is too slow says nothing, and the outcome tells so; so it is where the asking itself breaks off.
     pub async fn ask(&self, context: &Context, occasion: &Occasion<'_>) -> Outcome {
+        unbroken(occasion.event(), self.ask_all(context, occasion)).await
+    }
+
+    async fn ask_all(&self, context: &Context, occasion: &Occasion<'_>) -> Outcome {
         let matching = self.matching(occasion);
         if matching.is_empty() {
             return Outcome::default();
@@ -205,6 +211,16 @@ impl Hooks {
     }
 }
 
+/// What hooks say; where the asking panics, that they have said nothing.
+async fn unbroken(event: HookEvent, asked: impl Future<Output = Outcome>) -> Outcome {
+    let mut asked = std::pin::pin!(asked);
+    std::future::poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| asked.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Outcome::broken_off(event)))
+    })
+    .await
+}
+
 /// How long a hook may take where its settings do not say.
 pub const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -222,3 +238,21 @@ const OUTPUT_BYTES: usize = 256 << 10;
 
 /// Bytes of a hook's standard error that are read.
 const ERROR_BYTES: u64 = 8 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever asked hooks went down with what broke off in antefix while they were asked.
+    #[tokio::test]
+    async fn what_breaks_off_has_said_nothing_and_is_told() {
+        for event in HookEvent::ALL {
+            let asked = async {
+                tokio::task::yield_now().await;
+                panic!("broken")
+            };
+            let notices = vec![format!("the {} hooks broke off, and nothing they say counts", event.name())];
+            assert_eq!(unbroken(event, asked).await, Outcome { notices, ..Outcome::default() });
+        }
+    }
+}

@@ -6,7 +6,7 @@ use antefix_session::closure::text_block;
 use antefix_session::conversation::{Call, Conversation};
 use antefix_session::event::{Event, SessionEvent};
 use antefix_session::record::{ContextRecord, EndReason, PermissionRecord};
-use antefix_tools::hooks::{Hooks, Occasion, Outcome, Permission, Said};
+use antefix_tools::hooks::{HookEvent, Hooks, Occasion, Outcome, Permission, Said};
 use antefix_tools::{Cancellation, Context, Output};
 use antefix_wire::json::Body;
 use bytes::Bytes;
@@ -187,18 +187,35 @@ pub(super) async fn review(
     context: &Context,
     calls: Vec<(Call, antefix_tools::Call)>,
 ) -> Vec<Reviewed> {
-    let mut reviewed: Vec<Reviewed> = calls
-        .into_iter()
-        .map(|(call, request)| Reviewed { call, request, outcome: Outcome::default() })
-        .collect();
-    let Some(hooks) = hooks else { return reviewed };
+    let Some(hooks) = hooks else {
+        let unasked = |(call, request)| Reviewed { call, request, outcome: Outcome::default() };
+        return calls.into_iter().map(unasked).collect();
+    };
+    review_by(calls, |request| {
+        let (hooks, context) = (Arc::clone(hooks), context.clone());
+        async move {
+            let (call, tool, input) = (&request.id, &request.name, &request.input);
+            hooks.ask(&context, &Occasion::PreToolUse { call, tool, input }).await
+        }
+    })
+    .await
+}
+
+/// Asks about all calls side by side. A task that breaks off has said nothing, as a hook that is broken, and is told of.
+async fn review_by<F>(
+    calls: Vec<(Call, antefix_tools::Call)>,
+    ask: impl Fn(antefix_tools::Call) -> F,
+) -> Vec<Reviewed>
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    let broken_off = || Outcome::broken_off(HookEvent::PreToolUse);
+    let unheard = |(call, request)| Reviewed { call, request, outcome: broken_off() };
+    let mut reviewed: Vec<Reviewed> = calls.into_iter().map(unheard).collect();
     let mut tasks = JoinSet::new();
     for (index, one) in reviewed.iter().enumerate() {
-        let (hooks, context, request) = (Arc::clone(hooks), context.clone(), one.request.clone());
-        tasks.spawn(async move {
-            let (call, tool, input) = (&request.id, &request.name, &request.input);
-            (index, hooks.ask(&context, &Occasion::PreToolUse { call, tool, input }).await)
-        });
+        let asked = ask(one.request.clone());
+        tasks.spawn(async move { (index, asked.await) });
     }
     while let Some(joined) = tasks.join_next().await {
         let Ok((index, outcome)) = joined else { continue };
@@ -259,3 +276,27 @@ fn text_of(blocks: &[Bytes]) -> String {
 
 /// How often in a row hooks may have the model go on that has ended its turn.
 const MOST_OBJECTIONS: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A task that broke off left its call as if no hook were set, and nobody heard of it.
+    #[tokio::test]
+    async fn a_task_that_breaks_off_is_told_of() {
+        let call = |id: &str| {
+            let call = Call { id: id.to_owned(), name: "bash".to_owned(), input: Bytes::from_static(b"{}") };
+            let (id, name) = (call.id.clone(), call.name.clone());
+            let input = Body::parse(*b"{}").unwrap();
+            (call, antefix_tools::Call { id, name, input, admitted: None })
+        };
+        let said = |text: &str| Outcome { notices: vec![text.to_owned()], ..Outcome::default() };
+        let reviewed = review_by(["a", "b", "c"].map(call).into(), |request| async move {
+            assert!(request.id != "b", "broken");
+            Outcome { notices: vec![request.id], ..Outcome::default() }
+        });
+        let outcomes: Vec<_> = reviewed.await.into_iter().map(|one| one.outcome).collect();
+        let told = "the PreToolUse hooks broke off, and nothing they say counts";
+        assert_eq!(outcomes, [said("a"), said(told), said("c")]);
+    }
+}

@@ -41,6 +41,12 @@ pub struct ChangedInput {
 }
 
 impl Outcome {
+    /// What is known where the asking itself broke off: hooks that are broken hold nothing up, and the user is told.
+    pub fn broken_off(event: HookEvent) -> Self {
+        let notices = vec![format!("the {} hooks broke off, and nothing they say counts", event.name())];
+        Self { notices, ..Self::default() }
+    }
+
     /// The objections as one text.
     pub fn objection(&self) -> Option<String> {
         let texts: Vec<&str> = self.objections.iter().map(|said| said.text.as_str()).collect();
