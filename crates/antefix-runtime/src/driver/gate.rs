@@ -1,12 +1,13 @@
 //! The check in front of each call: what the policy decides, and whom it asks.
 
+mod refused;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use antefix_session::conversation::{Call, Conversation};
-use antefix_session::guard::MOST_REFUSED;
 use antefix_session::record::{ASKED_BY, PermissionRecord};
 use antefix_tools::hooks::{Permission, Said};
 use antefix_tools::permission::{Decision, Policy, RuleError, Source, Verdict};
@@ -16,6 +17,9 @@ use tokio::sync::{mpsc, oneshot};
 use super::Inbox;
 use super::hooked::Reviewed;
 use crate::context::HOOK;
+
+pub(super) use refused::REFUSED;
+use refused::RefusedBy;
 
 /// A call that waits for the user's word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,31 +114,18 @@ impl Gate {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// What the model is told with a refusal: the more there were of the same in this turn, the plainer.
-    fn refusal(&self, call: &Call, verdict: &Verdict) -> String {
+    /// What the model is told of a call that is refused: by whom, and the more there were of the same in this turn, the
+    /// plainer.
+    fn refusal(&self, call: &Call, refused: &RefusedBy<'_>) -> Output {
         let tool = &call.name;
-        let (what, same) = match verdict {
-            Verdict::Deny { .. } => (tool.clone(), format!("`{tool}`")),
-            _ => (
-                format!("{tool} {}", String::from_utf8_lossy(&call.input)),
-                format!("This very call of `{tool}`"),
-            ),
+        let what = match refused {
+            RefusedBy::Rule { .. } => tool.clone(),
+            _ => format!("{tool} {}", String::from_utf8_lossy(&call.input)),
         };
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = refused.entry(what).or_default();
+        let mut counts = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(what).or_default();
         *count += 1;
-        match *count {
-            1 => REFUSED.to_owned(),
-            2 => format!("{same} was refused twice in this turn. {REFUSED}"),
-            // An answer may be another the next time; a rule is not.
-            count if !matches!(verdict, Verdict::Deny { .. }) => {
-                format!("{same} was refused {count} times in this turn. {REFUSED}")
-            }
-            count => format!(
-                "{same} was refused {count} times in this turn, and will be refused again: do not repeat it. After \
-                 {MOST_REFUSED} calls in a row that one rule refuses, the turn ends."
-            ),
-        }
+        Output::error(refused.text(tool, *count))
     }
 
     /// The gate of a subagent: the same policy, for its own shell and with its own folder of long outputs.
@@ -240,35 +231,28 @@ impl Admission<'_> {
 
     fn denied(&self, reason: &str) -> Output {
         self.tell(false, Some(format!("refused: {reason} ({})", self.decision.source)), None);
-        Output::error(format!("not allowed: {reason}. {}", self.refusal()))
+        self.gate.refusal(&self.one.call, &RefusedBy::Rule { reason })
     }
 
     /// What a call is refused with that a question was asked about; nobody could be asked where there is no choice.
     fn answered(&self, question: &str, choice: Option<Choice>) -> Option<Output> {
-        let refused = match choice {
+        let call = &self.one.call;
+        match choice {
             Some(Choice::No) => {
                 self.tell(false, Some("refused by you".to_owned()), choice);
-                format!("the user did not allow this call. {}", self.refusal())
+                Some(self.gate.refusal(call, &RefusedBy::User))
             }
             Some(_) => {
                 self.tell(true, None, choice);
-                return None;
+                None
             }
             None => {
                 let how = how_to_allow(self.decision);
                 let text = format!("refused, since nobody can be asked: {question}; {how}");
                 self.tell(false, Some(text), None);
-                format!(
-                    "not allowed, and nobody can be asked: {question}. {} The user could allow it: {how}.",
-                    self.refusal()
-                )
+                Some(self.gate.refusal(call, &RefusedBy::Nobody { question, how: &how }))
             }
-        };
-        Some(Output::error(refused))
-    }
-
-    fn refusal(&self) -> String {
-        self.gate.refusal(&self.one.call, &self.decision.verdict)
+        }
     }
 
     fn tell(&self, allowed: bool, text: Option<String>, answer: Option<Choice>) {
@@ -351,10 +335,6 @@ fn quoted(text: &str) -> String {
 
 /// Where rules come from that an answer has added.
 const ANSWERED: &str = "your answer in this session";
-
-/// What the model is told with each refusal.
-pub(super) const REFUSED: &str =
-    "Do not try to reach the same in another way; go on without it, or say what is needed and why.";
 
 #[cfg(test)]
 mod tests {
