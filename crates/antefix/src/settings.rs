@@ -1,6 +1,7 @@
 //! Settings in layers: built-in, the user's, the project's, local ones, flags. Each value knows where it comes from.
 
 mod bounds;
+mod claude;
 mod file;
 mod hooks;
 mod remember;
@@ -56,6 +57,8 @@ pub struct Settings {
     pub servers: Vec<(Draft, Source)>,
     /// What is wrong with `.mcp.json`, which other agents write too and which stops nothing.
     pub notes: Vec<String>,
+    /// What is wrong with hooks in the settings of Claude Code, which stops nothing either.
+    pub hook_notes: Vec<String>,
     /// What project and local files say and what does not hold, since the folder is not trusted.
     pub ignored: Vec<Value>,
     digest: String,
@@ -123,7 +126,8 @@ impl Settings {
         let project = File::read(&folder.join(PROJECT), "project settings")?;
         let local = File::read(&folder.join(LOCAL), "local settings")?;
         let shared = servers::Shared::read(&folder.join(SHARED));
-        let digest = digest([&project.text, &local.text], &shared.text);
+        let claude = claude::Layers::read(folder, environment.home.as_deref());
+        let digest = digest([&project.text, &local.text], &shared.text, claude.texts());
         let stored = environment
             .state
             .as_deref()
@@ -140,6 +144,7 @@ impl Settings {
             reminders: Reminders::default(),
             servers: Vec::new(),
             notes: shared.notes,
+            hook_notes: Vec::new(),
             ignored: Vec::new(),
             digest,
             home: environment.home.clone(),
@@ -147,10 +152,13 @@ impl Settings {
         if let Some(user) = user.transpose()? {
             settings.add(&user, true)?;
         }
+        settings.add_claude(&claude.user, true);
         settings.add_servers(shared.drafts, &shared.source, false);
-        for file in [&project, &local] {
+        for (file, claude) in [(&project, &claude.project), (&local, &claude.local)] {
             settings.add(file, false)?;
+            settings.add_claude(claude, false);
         }
+        settings.silence_claude(&claude);
         settings.add_flags(flags)?;
         Ok(settings)
     }
@@ -236,7 +244,8 @@ impl Settings {
     fn current_digest(&self) -> Result<String, String> {
         let text = |name: &str| File::text(&self.folder.join(name)).map_err(|error| error.to_string());
         let shared = servers::Shared::read(&self.folder.join(SHARED));
-        Ok(digest([&text(PROJECT)?, &text(LOCAL)?], &shared.text))
+        let claude = claude::Layers::read(&self.folder, self.home.as_deref());
+        Ok(digest([&text(PROJECT)?, &text(LOCAL)?], &shared.text, claude.texts()))
     }
 
     /// Adds what a file says; of one that is not the user's own, only what makes things stricter, until it is trusted.
@@ -251,14 +260,7 @@ impl Settings {
             let value = Value { key: REMINDERS, text, source: file.source.clone() };
             if holds { self.values.push(value) } else { self.ignored.push(value) }
         }
-        for hook in &file.hooks {
-            if holds {
-                self.hooks.push(hook.clone());
-            } else {
-                let text = format!("{} {}", hook.event.name(), hook.command);
-                self.ignored.push(Value { key: HOOKS, text, source: file.source.clone() });
-            }
-        }
+        self.add_hooks(&file.hooks, is_own);
         self.add_servers(file.servers.clone(), &file.source, is_own);
         for preset in &file.presets {
             if holds {
@@ -306,6 +308,40 @@ impl Settings {
             _ => self.ignored.push(value),
         }
         Ok(())
+    }
+
+    /// Adds hooks, which are commands: of a folder that is not trusted, none.
+    fn add_hooks(&mut self, hooks: &[Hook], is_own: bool) {
+        if is_own || self.trust.is_given() {
+            self.hooks.extend_from_slice(hooks);
+            return;
+        }
+        let ignored = |hook: &Hook| {
+            let text = format!("{} {}", hook.event.name(), hook.command);
+            Value { key: HOOKS, text, source: hook.source.clone() }
+        };
+        self.ignored.extend(hooks.iter().map(ignored));
+    }
+
+    /// Adds the hooks of a file of Claude Code's.
+    fn add_claude(&mut self, layer: &claude::Layer, is_own: bool) {
+        self.add_hooks(&layer.hooks, is_own);
+        self.hook_notes.extend_from_slice(&layer.notes);
+    }
+
+    /// Takes the hooks of all files of Claude Code's out again, if a layer that holds does not want them.
+    fn silence_claude(&mut self, claude: &claude::Layers) {
+        let is_trusted = self.trust.is_given();
+        let layers = [(&claude.user, true), (&claude.project, is_trusted), (&claude.local, is_trusted)];
+        let is_off = layers.iter().any(|(layer, holds)| layer.is_off && *holds);
+        if !is_off && self.value(CLAUDE_HOOKS) != Some("false") {
+            return;
+        }
+        let hooks = layers.iter().flat_map(|(layer, _)| &layer.hooks);
+        let sources: Vec<&Source> = hooks.map(|hook| &hook.source).collect();
+        self.hooks.retain(|hook| !sources.contains(&&hook.source));
+        self.ignored.retain(|value| !sources.contains(&&value.source));
+        self.hook_notes.clear();
     }
 
     /// Adds MCP servers, which are programs: of a folder that is not trusted, none.
@@ -387,6 +423,8 @@ const LOCAL: &str = ".antefix/settings.local.toml";
 const SHARED: &str = ".mcp.json";
 const PRESET: &str = "provider";
 const HOOKS: &str = "hooks";
+/// Whether hooks in the settings of Claude Code hold.
+const CLAUDE_HOOKS: &str = "claude_hooks";
 /// When a session goes on from a summary without being asked.
 const AUTO_COMPACT: &str = "auto_compact";
 /// For how many minutes a cache is kept warm at most.

@@ -12,7 +12,7 @@ use crate::cli::DoctorArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
-use crate::out::say;
+use crate::out::{say, tell};
 use crate::screen::harmless;
 use crate::settings::{Flags, Settings};
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
@@ -69,6 +69,9 @@ fn print(checks: &[Check], args: &DoctorArgs) -> ExitCode {
 fn settings(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let folder = folders::working_folder(None)?;
     let settings = Settings::read(&folder, environment, &Flags::default())?;
+    for note in &settings.hook_notes {
+        tell!("note: {}", harmless(note));
+    }
     let (mode, source) = &settings.mode;
     let mut rows = vec![("permissions.mode", mode.name().to_owned(), source.to_string(), true)];
     let bounds = &settings.bounds;

@@ -9,7 +9,10 @@ use antefix_tools::hooks::Hook;
 use antefix_tools::permission::Source;
 
 use super::reminders::{DIAGNOSTICS, DIAGNOSTICS_TIMEOUT, MEMORY, REMINDERS, Wanted};
-use super::{ALLOW, AUTO_COMPACT, DEFER, DENY, KEEP_WARM, LOAD, MODE, PRIVATE_HOSTS, bounds, hooks, servers};
+use super::{
+    ALLOW, AUTO_COMPACT, CLAUDE_HOOKS, DEFER, DENY, KEEP_WARM, LOAD, MODE, PRIVATE_HOSTS, bounds, hooks,
+    servers,
+};
 use crate::cli::parse_auto_compact;
 use crate::failure::Failure;
 
@@ -50,6 +53,11 @@ impl File {
                 "base_url" => file.set("base_url", value)?,
                 "diagnostics" => file.diagnostics(value)?,
                 "key_helper" => file.set("key_helper", value)?,
+                "claude_hooks" => {
+                    let flag = value.as_bool();
+                    let flag = flag.ok_or_else(|| file.wrong("`claude_hooks` is neither true nor false"))?;
+                    file.values.push((CLAUDE_HOOKS, flag.to_string()));
+                }
                 "memory" => file.memory(value)?,
                 "hooks" => {
                     file.hooks = hooks::read(value, &file.source)

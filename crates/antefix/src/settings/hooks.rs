@@ -80,7 +80,7 @@ fn text(value: &toml::Value, key: &str) -> Result<String, String> {
 }
 
 /// Seconds that a hook may take at most.
-const LONGEST_SECONDS: u64 = 600;
+pub(super) const LONGEST_SECONDS: u64 = 600;
 
 #[cfg(test)]
 mod tests {

@@ -87,6 +87,7 @@ fn what_project_files_may_set() {
             "ask; web.private_hosts=a; web.private_hosts=b:1",
         ),
         ("hooks", "[[hooks.Stop]]\ncommand = \"a\"", "ask", "ask; Stop a"),
+        ("no hooks of Claude Code's", "claude_hooks = false", "ask", "ask; claude_hooks=false"),
         ("keeping warm", "keep_warm = 30", "ask", "ask; keep_warm=30"),
         ("the key helper", "key_helper = \"x\"", "ask", "ask; key_helper=x"),
         (
@@ -119,6 +120,7 @@ fn settings_that_are_not_understood_are_errors() {
     for text in [
         "hooks = []",
         "[[hooks.Stop]]\ncomand = \"a\"",
+        "claude_hooks = \"off\"",
         "keep_warm = -1",
         "mcp = 1",
         "[mcp.s]\ncommnd = \"x\"",
@@ -314,4 +316,84 @@ fn a_tool_of_a_server_in_allow_is_a_rule_and_one_of_ours_is_a_choice() {
         assert_eq!(Flags::of(&args).allow, rules, "{list}");
         assert_eq!(tools(args.allow.as_deref().unwrap()), named, "{list}");
     }
+}
+
+const CLAUDE_HOOK: &str = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"NAME"}]}]}}"#;
+
+/// Hooks of Claude Code's settings: what holds in a folder that is not trusted and in one that is.
+#[test]
+fn hooks_of_claude_s_settings_hold_as_others_do() {
+    let claude = |name: &str| CLAUDE_HOOK.replace("NAME", name);
+    let off = |name: &str| claude(name).replacen('{', r#"{"disableAllHooks":true,"#, 1);
+    for (settings, user, project, local, before, after) in [
+        ("", claude("u"), claude("p"), claude("l"), "Stop u", "Stop u; Stop p; Stop l"),
+        (
+            "[[hooks.Stop]]\ncommand = \"own\"",
+            claude("u"),
+            String::new(),
+            String::new(),
+            "Stop own; Stop u",
+            "Stop own; Stop u",
+        ),
+        ("claude_hooks = false", claude("u"), claude("p"), claude("l"), "", ""),
+        ("claude_hooks = true", claude("u"), "{".to_owned(), claude("l"), "Stop u", "Stop u; Stop l"),
+        ("", off("u"), claude("p"), String::new(), "", ""),
+        // A repository that is not trusted does not switch the user's own off.
+        ("", claude("u"), off("p"), String::new(), "Stop u", ""),
+    ] {
+        let place = Place::new("", settings);
+        for folder in ["work/.claude", "home/.claude"] {
+            std::fs::create_dir_all(place.root.path().join(folder)).unwrap();
+        }
+        place.write("home/.claude/settings.json", &user);
+        place.write("work/.claude/settings.json", &project);
+        place.write("work/.claude/settings.local.json", &local);
+        let hooks = |trust: bool| {
+            let settings = place.read(&Flags { trust, ..Flags::default() });
+            let hook = |hook: &Hook| format!("{} {}", hook.event.name(), hook.command);
+            settings.hooks.iter().map(hook).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(
+            (hooks(false).as_str(), hooks(true).as_str()),
+            (before, after),
+            "{settings} {user} {project}"
+        );
+    }
+}
+
+/// Trust in a folder is trust in the hooks that Claude Code's settings there have, and in nothing else of these.
+#[test]
+fn trust_is_about_the_hooks_of_claude_s_settings() {
+    let place = Place::new("", "");
+    std::fs::create_dir_all(place.root.path().join("work/.claude")).unwrap();
+    let is_trusted = || place.read(&Flags::default()).trust;
+    place.read(&Flags::default()).store_trust(&place.environment()).unwrap();
+    for (text, expect) in [
+        (r#"{"permissions":{"allow":["Bash(ls)"]}}"#.to_owned(), Trust::Stored),
+        (CLAUDE_HOOK.replace("NAME", "a"), Trust::Changed),
+        (String::new(), Trust::Stored),
+        (r#"{"disableAllHooks":true}"#.to_owned(), Trust::Changed),
+    ] {
+        place.write("work/.claude/settings.json", &text);
+        assert_eq!(is_trusted(), expect, "{text}");
+        place.write("work/.claude/settings.json", "");
+        place.write("work/.claude/settings.local.json", &text);
+        assert_eq!(is_trusted(), expect, "{text}");
+        place.write("work/.claude/settings.local.json", "");
+    }
+}
+
+/// A file that is malformed is named, and stops nothing.
+#[test]
+fn what_is_wrong_with_claude_s_settings_is_a_note() {
+    let place = Place::new("", "");
+    std::fs::create_dir_all(place.root.path().join("work/.claude/settings.local.json")).unwrap();
+    place.write("work/.claude/settings.json", "{\"hooks\":");
+    let notes = place.read(&Flags::default()).hook_notes.join("|");
+    let folder = place.folder().join(".claude");
+    let expect = format!(
+        "`{0}/settings.json`: no hook of it holds: it is not JSON: unexpected end of JSON at byte 9|`{0}/settings.local.json` cannot be read: it is no file",
+        folder.display()
+    );
+    assert_eq!(notes, expect);
 }

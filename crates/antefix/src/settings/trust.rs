@@ -33,13 +33,20 @@ impl Trust {
     }
 }
 
-/// The digest of a folder's settings, and of its `.mcp.json` where there is one.
-pub(super) fn digest(texts: [&String; 2], servers: &str) -> String {
+/// The digest of a folder's settings, of its `.mcp.json` where there is one, and of what its settings for Claude Code say
+/// about hooks, where they do.
+pub(super) fn digest(texts: [&String; 2], servers: &str, claude: [&str; 2]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"antefix trust 1");
     let servers = Some(servers).filter(|servers| !servers.is_empty());
     for text in texts.map(String::as_str).into_iter().chain(servers) {
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    }
+    if claude.iter().any(|text| !text.is_empty()) {
+        hasher.update(b"claude hooks");
+        for text in claude {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        }
     }
     hasher.finalize().to_hex().to_string()
 }

@@ -6,7 +6,7 @@ use antefix_runtime::driver::Policies;
 use antefix_tools::Shell;
 use antefix_tools::permission::{Policy, Rule};
 
-use super::{Flags, LOCAL, PROJECT, SHARED, Settings, trust};
+use super::{Flags, LOCAL, PROJECT, SHARED, Settings, claude, trust};
 use crate::environment::Environment;
 
 /// The settings of a running session, looked at again in front of each call: a rule that is added to a file holds for
@@ -46,9 +46,9 @@ impl Watch {
         let folder = &self.settings.folder;
         let user = self.environment.config.as_ref().map(|config| config.join("settings.toml"));
         let trust = self.environment.state.as_ref().map(|state| trust::place(state, folder));
-        let [project, local, shared] = [PROJECT, LOCAL, SHARED].map(|name| Some(folder.join(name)));
-        let files = [user, project, local, shared, trust];
-        files.iter().map(|file| Stamp::of(file.as_deref()?)).collect()
+        let own =
+            [PROJECT, LOCAL, SHARED, claude::PROJECT, claude::LOCAL].map(|name| Some(folder.join(name)));
+        [user, trust].iter().chain(&own).map(|file| Stamp::of(file.as_deref()?)).collect()
     }
 }
 

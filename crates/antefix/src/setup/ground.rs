@@ -85,6 +85,7 @@ impl<'a> Ground<'a> {
             holding = Holding::read(&cwd, environment, &Flags::of(args))?;
         }
         notices.extend(notices::not_holding(&holding));
+        notices.extend_from_slice(&holding.hook_notes);
         notices.extend(notices::after_crash(&opened));
         provider.name_session(&opened.conversation.header().session);
         let ground = Self { args, environment, sessions, holding, endpoint, opened, cwd };

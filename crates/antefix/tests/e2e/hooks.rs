@@ -338,3 +338,43 @@ fn hooks_of_a_folder_that_is_not_trusted_never_run() {
         assert!(case.project().join("owned").exists());
     }
 }
+
+/// What Claude Code's users have set holds here as their other hooks do, and a repository's only once it is trusted.
+#[test]
+fn hooks_of_claude_s_settings_are_asked() {
+    let hook = |event: &str, matcher: &str, command: &str| {
+        format!(
+            r#""{event}":[{{"matcher":"{matcher}","hooks":[{{"type":"command","command":"{command}"}}]}}]"#
+        )
+    };
+    for case in cases("") {
+        let home = case.root().join("home").join(".claude");
+        fs::create_dir_all(&home).expect("a folder");
+        let user = format!(
+            r#"{{"model":"opus","hooks":{{{},"Notification":[]}}}}"#,
+            hook("PreToolUse", "Bash", "cat > $HOME/asked; echo not here >&2; exit 2")
+        );
+        fs::write(home.join("settings.json"), user).expect("the user's settings");
+        fs::create_dir(case.project().join(".claude")).expect("a folder");
+        case.write(
+            ".claude/settings.json",
+            &format!("{{\"hooks\":{{{}}}}}", hook("UserPromptSubmit", "", "touch owned")),
+        );
+        case.write(".claude/settings.local.json", "{\"hooks\":");
+        let ended =
+            case.run("Make it").ends().code(0).stderr("refused by PreToolUse hook").stderr("not here");
+        let ended = ended.stderr("this folder is not trusted: `hooks` in its settings does not hold");
+        let ended = ended.stderr("settings.local.json`: no hook of it holds: it is not JSON");
+        let passed_over = "settings.json`: events that antefix does not have are passed over: `Notification`";
+        assert_eq!(ended.stderr.matches(passed_over).count(), 1, "{}", ended.stderr);
+        let asked = fs::read_to_string(case.root().join("home").join("asked")).expect("it was asked");
+        assert!(asked.contains(r#""tool_name":"bash","tool_input":{"command":"touch made"}"#), "{asked}");
+        assert!(!is_made(&case) && !case.project().join("owned").exists());
+        assert!(told(&case).contains("not allowed by a hook of the user: not here"), "{}", told(&case));
+        case.go_on("And now?").arg("--trust").ends().code(0);
+        assert!(case.project().join("owned").exists());
+        set(&case, "claude_hooks = false\n");
+        case.run("Make it").ends().code(0);
+        assert!(is_made(&case));
+    }
+}
