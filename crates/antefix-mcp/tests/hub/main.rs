@@ -202,17 +202,18 @@ async fn calls_end_as_the_server_lets_them() {
         tools.join(","),
         mark = mark.display(),
     );
-    let mut config = place.server("s", &script);
-    config.call_timeout = Duration::from_millis(500);
-    let hub = Hub::start(vec![Place::with_variable(config, "OWN", "s3cret-value")], place.options());
+    let config = Place::with_variable(place.server("s", &script), "OWN", "s3cret-value");
+    // What else is asked of a busy machine may take longer than this patience.
+    let hasty = ServerConfig { call_timeout: Duration::from_millis(500), ..place.server("hasty", &script) };
+    let hub = Hub::start(vec![config, hasty], place.options());
     hub.ready(Wait::All).await;
     assert_eq!(call(&hub, "s", "text", "{}").await.unwrap(), "ok");
     let output = Call { server: "s", tool: "fail", arguments: Bytes::from_static(b"{}") };
     assert!(hub.call(output, pending(), |_| ()).await.unwrap().is_error);
     let error = call(&hub, "s", "refuse", "{}").await.unwrap_err().to_string();
     assert_eq!(error, "the MCP server `s` answered `tools/call` with error -32602: bad key [secret]");
-    let timeout = call(&hub, "s", "silent", "{}").await.unwrap_err().to_string();
-    assert_eq!(timeout, "the MCP server `s` has not answered `tools/call` within 500 ms");
+    let timeout = call(&hub, "hasty", "silent", "{}").await.unwrap_err().to_string();
+    assert_eq!(timeout, "the MCP server `hasty` has not answered `tools/call` within 500 ms");
     assert_eq!(
         call(&hub, "s", "text", "[]").await.unwrap_err().to_string(),
         "the arguments of `text` are not a JSON object"
