@@ -120,6 +120,7 @@ impl Preset {
             diagnostics: Support::No,
             thinking_retention: Retention::AllTurns,
             thinking_binding: false,
+            efforts: Some(EFFORTS.to_vec()),
             context_window: context.unwrap_or(ASSUMED_CONTEXT),
             max_output: context.unwrap_or(ASSUMED_CONTEXT),
             template: self.template(model),
@@ -128,6 +129,10 @@ impl Preset {
         }
     }
 }
+
+/// Words that servers of Chat Completions take as `reasoning_effort`; which of them a model takes is the server's to say.
+/// Source: openrouter.ai/docs (`ChatRequestReasoningEffort`), console.groq.com/docs/reasoning (`default`), read 2026-11-30.
+const EFFORTS: [&str; 8] = ["none", "minimal", "low", "medium", "high", "xhigh", "max", "default"];
 
 /// A protocol, by the name a session's lanes have for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

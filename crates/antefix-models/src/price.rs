@@ -119,6 +119,14 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Nothing but so many tokens that are written to live so long.
+    pub fn written(ttl: Ttl, tokens: Tokens) -> Self {
+        match ttl {
+            Ttl::FiveMinutes => Self { write_5m: tokens, ..Self::default() },
+            Ttl::OneHour => Self { write_1h: tokens, ..Self::default() },
+        }
+    }
+
     /// All input: what decides a price tier and fills the window.
     pub fn prompt(&self) -> Tokens {
         self.uncached + self.read + self.write_5m + self.write_1h

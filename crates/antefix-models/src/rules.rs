@@ -41,6 +41,8 @@ pub struct Rules {
     pub tool_prompt: ToolPrompt,
     /// What the chat template does to what was there before.
     pub template: Template,
+    /// The levels of effort that it takes, the least first; `None` where they are not known.
+    pub efforts: Option<Vec<&'static str>>,
     /// Longest prompt and output together.
     pub context_window: Tokens,
     /// Longest output.
@@ -222,6 +224,7 @@ fn known(model: &Model) -> Rules {
         thinking_retention: model.retention,
         thinking_binding: model.binding,
         tool_prompt: model.tool_prompt,
+        efforts: Some(model.efforts.clone()),
         context_window: model.window,
         max_output: model.max_output,
         retires: model.retires,
@@ -249,6 +252,7 @@ fn unknown(model: &str) -> Rules {
         thinking_binding: true,
         tool_prompt: ToolPrompt::default(),
         template: Template::append_only(),
+        efforts: None,
         context_window: Tokens(200_000),
         max_output: Tokens(8_192),
         retires: None,

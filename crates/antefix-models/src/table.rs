@@ -21,7 +21,7 @@ fn models() -> String {
     let mut page = String::from(
         "## Models\n\n| model | shortest prefix | window | output | thinking kept | bound | \
          in-band system / tools / effort | \
-         tool prompt auto / any | retires |\n|---|---|---|---|---|---|---|---|---|\n",
+         levels of effort | tool prompt auto / any | retires |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for model in &registry().models {
         let tool_prompt = (model.tool_prompt.auto_or_none, model.tool_prompt.any_or_tool);
@@ -38,6 +38,7 @@ fn models() -> String {
                 word(model.in_band_tools),
                 word(model.in_band_effort)
             ),
+            if model.efforts.is_empty() { "–".to_owned() } else { model.efforts.join(", ") },
             format!("{} / {}", optional(tool_prompt.0), optional(tool_prompt.1)),
             retirement(model),
         ];

@@ -143,6 +143,7 @@ fn whole_rules() {
     let tool_prompt =
         |auto, any| ToolPrompt { auto_or_none: Some(Tokens(auto)), any_or_tool: Some(Tokens(any)) };
     let opus = Rules {
+        efforts: Some(vec!["low", "medium", "high", "xhigh", "max"]),
         id: "claude-opus-5".to_owned(),
         known: true,
         minimum: Minimum { below: Tokens(512), sure: Tokens(512), stated: Tokens(512) },
