@@ -163,7 +163,8 @@ impl<D: Disk> Sessions<D> {
     }
 
     /// The sessions of the working directory `cwd`, or all of them, the last used first. Reads the first line of
-    /// each transcript and its index only; folders without a first line, or that cannot be read, are left out.
+    /// each transcript and its index only; folders without a first line, or that cannot be read, are left out, and so
+    /// are sessions of which nothing was ever durable: no request of theirs was made.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -284,6 +285,9 @@ impl<D: Disk> Sessions<D> {
         let layout = self.layout(id);
         let Some(header) = self.header(&layout)? else { return Ok(None) };
         let index = Index::read(&self.disk, &layout).map_err(StoreError::at(&layout.index))?;
+        if index == Index::Blank {
+            return Ok(None);
+        }
         let cwd = Body::parse(header.clone())
             .ok()
             .and_then(|body| body.root().get("cwd").and_then(Node::str).map(String::from));
