@@ -129,11 +129,12 @@ impl HeadSpec {
 
 /// The head that a conversation goes on behind once a summary stands for it: tools and prompt byte for byte as they
 /// were, and another baseline behind them. A head in which the baseline cannot be told from the prompt stays as it is.
-/// What is on record with the lane and no source has seen goes on holding.
-pub fn with_baseline(lane: LaneRecord, baseline: Baseline) -> LaneRecord {
+/// What is on record with the lane and no source has seen goes on holding, and so does the part of a subagent, which stands
+/// behind its baseline.
+pub fn with_baseline(lane: LaneRecord, baseline: Baseline, is_subagent: bool) -> LaneRecord {
     let system = match lane.dialect {
         Dialect::Anthropic => messages::with_baseline(&lane, &baseline.text),
-        Dialect::OpenAiChat => chat::with_baseline(&lane, &baseline.text),
+        Dialect::OpenAiChat => chat::with_baseline(&lane, &baseline.text, is_subagent),
     };
     match system {
         Some(system) => {

@@ -4,6 +4,8 @@
 mod fan_out;
 mod head;
 
+pub(crate) use head::PART;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 

@@ -18,9 +18,11 @@ impl<S: TranscriptStore> Agent<S> {
     /// How things are now; `None` if no lane is open.
     pub(super) async fn refreshed(&mut self) -> Option<Refreshed> {
         let baseline = self.baseline().await;
-        let old = self.session.conversation().lane()?.spec().clone();
+        let conversation = self.session.conversation();
+        let old = conversation.lane()?.spec().clone();
+        let is_subagent = conversation.header().spawned_by.is_some();
         let lane = match baseline {
-            Some(baseline) => with_baseline(old, baseline),
+            Some(baseline) => with_baseline(old, baseline, is_subagent),
             None => old,
         };
         let mut state = state(&self.context);

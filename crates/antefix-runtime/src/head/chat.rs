@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::{BASELINE, HeadSpec, array};
 use crate::context::first_line;
+use crate::subagents::PART;
 
 /// The members in front of the tools. Without `include_usage` no server says what was read from its cache; the
 /// largest reply is left to the server unless something is said.
@@ -57,15 +58,16 @@ pub(super) fn system(spec: &HeadSpec, texts: &[String]) -> Bytes {
 }
 
 /// The system prompt's messages of a lane with another baseline behind the prompt.
-pub(super) fn with_baseline(lane: &LaneRecord, baseline: &str) -> Option<Bytes> {
+pub(super) fn with_baseline(lane: &LaneRecord, baseline: &str, is_subagent: bool) -> Option<Bytes> {
     let old = Body::parse(lane.system.to_vec()).ok()?;
     let mut messages = old.root().items();
     let (message, None) = (messages.next()?, messages.next()) else { return None };
     let content = message.get("content").filter(|content| content.str().is_some())?;
     let text = content.str()?;
     let start = baseline_in(&text, &lane.baseline)?;
+    let part = is_subagent.then(|| part_in(text.get(start..)?)).flatten().unwrap_or_default();
     let mut said = Vec::new();
-    write_string(&mut said, &format!("{}{baseline}", text.get(..start)?));
+    write_string(&mut said, &format!("{}{baseline}{part}", text.get(..start)?));
     splice(lane.system.as_ref(), &[Edit::replace(content.range(), said)]).ok().map(Bytes::from)
 }
 
@@ -87,6 +89,14 @@ fn baseline_in(text: &str, records: &[ContextRecord]) -> Option<usize> {
     matching.next().is_none().then_some(start)
 }
 
+/// What stands behind the baseline of a subagent, with what parts it from that: from the words on that every part begins
+/// with, or, where another build had other words, from their heading on.
+fn part_in(rest: &str) -> Option<&str> {
+    let heading = PART.split_inclusive('\n').next().unwrap_or(PART);
+    let start = [PART, heading].iter().find_map(|begin| rest.find(&format!("\n\n{begin}")))?;
+    rest.get(start..)
+}
+
 fn function(definition: &[u8]) -> Vec<u8> {
     let body = Body::parse(definition);
     let members = [("name", "name"), ("description", "description"), ("input_schema", "parameters")];
@@ -106,6 +116,10 @@ fn function(definition: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use antefix_models::Platform;
+    use antefix_session::dialect::Dialect;
+    use antefix_session::placement::Placement;
+
     use super::*;
 
     fn record(kind: &str, state: &str) -> ContextRecord {
@@ -138,6 +152,50 @@ mod tests {
         ] {
             let text = format!("{front}{baseline}{behind}");
             assert_eq!(baseline_in(&text, &records), is_found.then_some(front.len()), "{text}");
+        }
+    }
+
+    /// A subagent's own instructions were cut off with the old baseline when it went on from a summary.
+    #[test]
+    fn a_subagent_keeps_its_part() {
+        let here = record("environment", r#"{"folder":"/w","platform":"linux","shell":"bash"}"#);
+        let old = "# This session\nWorking directory: /w\nPlatform: linux\nShell: bash\n";
+        let own = format!("\n\n{PART}\n\nCount twice.\n\n# Your part\nis the counting.");
+        let other = "\n\n# Your part\nYou work for another agent.";
+        for (behind, is_subagent, kept) in [
+            (own.as_str(), true, own.as_str()),
+            (other, true, other),
+            ("\n\n# Your task\nIs counting.", true, ""),
+            // Somebody's instructions that have that heading.
+            (other, false, ""),
+        ] {
+            let mut system = b"[{\"role\":\"system\",\"content\":".to_vec();
+            write_string(&mut system, &format!("Prompt\n\n{old}{behind}"));
+            system.extend_from_slice(b"}]");
+            let lane = lane(system.into(), vec![here.clone()]);
+            let found = with_baseline(&lane, "# This session\nNow.\n", is_subagent).unwrap();
+            let body = Body::parse(found.to_vec()).unwrap();
+            let text = body.root().pointer("/0/content").unwrap().str().unwrap().into_owned();
+            assert_eq!(text, format!("Prompt\n\n# This session\nNow.\n{kept}"));
+        }
+    }
+
+    fn lane(system: Bytes, baseline: Vec<ContextRecord>) -> LaneRecord {
+        LaneRecord {
+            dialect: Dialect::OpenAiChat,
+            platform: Platform::Compatible,
+            model: "m".to_owned(),
+            scope: String::new(),
+            betas: Vec::new(),
+            envelope: Bytes::from_static(b"{}"),
+            tools: Bytes::from_static(b"[]"),
+            system,
+            static_blocks: 0,
+            cache: None,
+            contract: 3,
+            keeps_reasoning: false,
+            reminders: Placement::of_dialect(Dialect::OpenAiChat),
+            baseline,
         }
     }
 

@@ -127,7 +127,7 @@ const SHORT: [(&str, &str); 3] =
     [("sonnet", "claude-sonnet-5-5"), ("opus", "claude-opus-5-5"), ("haiku", "claude-haiku-5-5")];
 
 /// What every subagent is told of its part.
-const PART: &str = "\
+pub(crate) const PART: &str = "\
 # Your part
 You are a subagent: another agent has handed you one piece of work, which the first message describes. You know nothing \
 else of its conversation, and nobody answers questions. Do the work with your tools; a tool that you may not use says so. \
