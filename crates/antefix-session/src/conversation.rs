@@ -5,6 +5,7 @@ mod apply;
 mod compose;
 mod context;
 mod epoch;
+mod expected;
 mod lane;
 mod message;
 mod tail;
@@ -13,13 +14,14 @@ pub use apply::ApplyError;
 pub use compose::{ComposedBody, Work};
 pub use context::Reminder;
 pub(crate) use epoch::COMPACTION;
+pub(crate) use expected::Reach;
 pub use lane::Lane;
 pub use message::{Call, Message, TOOL_CALL};
 pub use tail::Tail;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use antefix_models::{Rules, Tokens, Ttl};
+use antefix_models::{Rules, Ttl};
 use antefix_prefix::{
     CachePlan, Chain, Digest, Effective, Interval, Marker, PlanInput, Relation, Segment, Tree,
     effective_after, plan,
@@ -34,7 +36,7 @@ use crate::record::{
 };
 use compose::Composer;
 use context::Observed;
-use epoch::{Epoch, Measured};
+use epoch::{Epoch, Measured, Scale};
 
 /// A request that was made, with its outcome once there is one.
 #[derive(Clone, Debug)]
@@ -77,6 +79,8 @@ pub struct Conversation {
     chain: Chain,
     composer: Composer,
     work: Work,
+    /// When the provider's cache is known to have begun; what was sent before is not in it.
+    cache_began: Millis,
 }
 
 /// A lane with the requests that were made in it.
@@ -134,6 +138,8 @@ struct Mark {
     aside: Option<RecordId>,
     /// Length of a prompt on this path that the provider has counted.
     measured: Option<Measured>,
+    /// How what was counted in front of the last compaction stands to its length.
+    scale: Option<Scale>,
     /// Compactions in a row that came to nothing.
     failures: u64,
 }
@@ -172,6 +178,7 @@ impl Conversation {
             chain: Chain::new(),
             composer: Composer::default(),
             work: Work::default(),
+            cache_began: Millis(0),
         }
     }
 
@@ -258,12 +265,6 @@ impl Conversation {
     /// Whether all that was said is in the open lane's dialect and from its model; if not, the next prompt sees to it.
     pub fn is_carried_over(&self) -> bool {
         self.uncarried().is_none()
-    }
-
-    /// Tokens of what stands behind so many positions, estimated.
-    pub(crate) fn estimated_behind(&self, positions: u64) -> Tokens {
-        let behind = self.segments.iter().skip(positions as usize);
-        Tokens(behind.map(|segment| segment.tokens.0).fold(0, u64::saturating_add))
     }
 
     /// Whether an entry of the lane is known to be there for what is said now.
@@ -393,6 +394,7 @@ impl Conversation {
             None => None,
         };
         let ttl = open.lane.cache().unwrap_or(Ttl::FiveMinutes);
+        let last = last.filter(|last| *last >= self.cache_began);
         last.is_some_and(|last| at.0.saturating_sub(last.0) < ttl.seconds() * 1000)
     }
 

@@ -47,6 +47,14 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 
+    /// Whether a server that has a cache reads from it without markers.
+    pub(crate) const fn caches_unasked(self) -> bool {
+        match self {
+            Self::Anthropic => false,
+            Self::OpenAiChat => true,
+        }
+    }
+
     /// The positions of a whole body.
     ///
     /// # Errors

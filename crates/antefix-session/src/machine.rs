@@ -15,11 +15,12 @@ mod warm;
 pub use compaction::{CompactionSettings, CompactionTexts};
 pub use settings::{SessionError, Settings};
 
-use antefix_models::{Money, Rules};
+use antefix_models::{Money, PriceBook, Rules};
+use antefix_prefix::CachePlan;
 use antefix_wire::json::Kind;
 use bytes::Bytes;
 
-use crate::conversation::{Attempt, Call, Conversation, next_attempt};
+use crate::conversation::{Call, Conversation, next_attempt};
 use crate::event::{Command, Event, SessionEvent};
 use crate::guard::{Pipeline, View};
 use crate::record::{
@@ -27,7 +28,7 @@ use crate::record::{
     Record, RecordId, RewindReason,
 };
 use crate::reminder::neutral_json;
-use crate::spend::{Spend, spend};
+use crate::spend::{Spend, of_conversation};
 use calls::{frozen, frozen_blocks};
 use compaction::Compacting;
 use context::frozen_context;
@@ -75,12 +76,10 @@ enum State {
 impl Session {
     /// Takes up a conversation where its transcript ends. A turn that the transcript leaves open is closed by the
     /// next prompt.
-    pub fn new(conversation: Conversation, rules: Rules, settings: Settings) -> Self {
+    pub fn new(mut conversation: Conversation, rules: Rules, settings: Settings) -> Self {
+        conversation.begin_cache(settings.cache_began);
         let guards = Pipeline::new(settings.limits);
-        let mut spent = Spend::default();
-        for attempt in conversation.attempts() {
-            spent.add(&spend_of(&conversation, attempt));
-        }
+        let spent = of_conversation(&conversation, &settings.prices);
         let warmth = Warmth::default();
         let (state, interrupted, halted, is_limited) = (State::Idle, false, None, false);
         let compacting = None;
@@ -112,6 +111,11 @@ impl Session {
     /// What the session has used and cost.
     pub fn spent(&self) -> Spend {
         self.spent
+    }
+
+    /// What tokens cost.
+    pub fn prices(&self) -> &PriceBook {
+        &self.settings.prices
     }
 
     /// Whether the request in flight is for a summary.
@@ -207,7 +211,7 @@ impl Session {
         step.emit(SessionEvent::TurnStarted { turn });
         self.observe(step, context, now)?;
         self.say(step, Origin::User, results.unwrap_or_default(), blocks, now)?;
-        if let Some(outlook) = self.conversation.outlook(&self.rules, now) {
+        if let Some(outlook) = self.conversation.outlook(&self.rules, &self.settings.prices, now) {
             step.emit(SessionEvent::Forecast(outlook));
         }
         self.request(step, 0, now)
@@ -264,12 +268,7 @@ impl Session {
         relation: Planned,
         now: Millis,
     ) -> Result<AttemptId, SessionError> {
-        let mut plan = self.conversation.plan(&self.rules);
-        if purpose == Purpose::Compaction {
-            // Nothing will read what is said beside the conversation again.
-            let sent = self.conversation.sent();
-            plan.markers.retain(|marker| marker.position < sent);
-        }
+        let plan = self.plan(purpose);
         let body = self.conversation.compose(&plan.markers)?;
         let markers: Vec<_> =
             plan.markers.iter().map(|marker| (marker.position as u64, marker.ttl)).collect();
@@ -301,6 +300,17 @@ impl Session {
         });
         step.commands.push(Command::Send { attempt, body });
         Ok(attempt)
+    }
+
+    /// The cache plan of a request for the conversation as it stands.
+    fn plan(&self, purpose: Purpose) -> CachePlan {
+        let mut plan = self.conversation.plan(&self.rules);
+        if purpose == Purpose::Compaction {
+            // Nothing will read what is said beside the conversation again.
+            let sent = self.conversation.sent();
+            plan.markers.retain(|marker| marker.position < sent);
+        }
+        plan
     }
 
     fn stop(&mut self, step: &mut Step, guard: &str, text: String, now: Millis) -> Result<(), SessionError> {
@@ -407,10 +417,3 @@ fn frozen_lane(lane: LaneRecord) -> Result<LaneRecord, SessionError> {
 
 /// Why something came to nothing that the user has stopped.
 const INTERRUPTED: &str = "it was interrupted";
-
-fn spend_of(conversation: &Conversation, attempt: &Attempt) -> Spend {
-    match conversation.lane_of(attempt) {
-        Some(lane) => spend(attempt, lane.spec().platform, &lane.spec().model),
-        None => Spend::default(),
-    }
-}

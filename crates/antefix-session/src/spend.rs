@@ -1,10 +1,10 @@
 //! What requests used and cost, from the usage the provider reported.
 
-use antefix_models::{Counts, Modifiers, Money, Platform, Tokens, cost, price};
+use antefix_models::{Counts, Modifiers, Money, Platform, PriceBook, Prices, Tokens, cost};
 use antefix_wire::json::Body;
 use antefix_wire::usage::{ReportedCost, Usage};
 
-use crate::conversation::Attempt;
+use crate::conversation::{Attempt, Conversation, Lane};
 use crate::record::Millis;
 
 /// Tokens and cost of one or many requests.
@@ -56,8 +56,25 @@ pub fn counts(usage: &Usage) -> Counts {
     counts
 }
 
+/// What all requests of a conversation used and cost.
+pub fn of_conversation(conversation: &Conversation, book: &PriceBook) -> Spend {
+    let mut spent = Spend::default();
+    for attempt in conversation.attempts() {
+        spent.add(&of_attempt(conversation, attempt, book));
+    }
+    spent
+}
+
+/// What one of them used and cost.
+pub fn of_attempt(conversation: &Conversation, attempt: &Attempt, book: &PriceBook) -> Spend {
+    match conversation.lane_of(attempt).map(Lane::spec) {
+        Some(lane) => spend(attempt, lane.platform, &lane.model, book),
+        None => Spend::default(),
+    }
+}
+
 /// What one request used and cost; nothing if it has no outcome yet or was not answered.
-pub fn spend(attempt: &Attempt, platform: Platform, model: &str) -> Spend {
+fn spend(attempt: &Attempt, platform: Platform, model: &str, book: &PriceBook) -> Spend {
     let Some((_, outcome)) = &attempt.outcome else {
         return Spend::default();
     };
@@ -79,11 +96,21 @@ pub fn spend(attempt: &Attempt, platform: Platform, model: &str) -> Spend {
     if let Some(cost) = reported {
         return Spend { cost, ..spend };
     }
-    let modifiers = Modifiers::at(platform, timestamp(attempt.at));
-    match price(platform, model, date(attempt.at), modifiers, counts.prompt()) {
+    match prices(book, platform, model, attempt.at, counts.prompt()) {
         Some(prices) => Spend { cost: cost(&prices, &counts), ..spend },
         None => Spend { unpriced: 1, ..spend },
     }
+}
+
+/// The prices that hold at a point in time for a request with so many tokens of input; `None` if it is unpriced.
+pub fn prices(
+    book: &PriceBook,
+    platform: Platform,
+    model: &str,
+    at: Millis,
+    prompt: Tokens,
+) -> Option<Prices> {
+    book.price(platform, model, date(at), Modifiers::at(platform, timestamp(at)), prompt)
 }
 
 /// A cost that the server reported; `None` if it is no amount.
@@ -156,7 +183,8 @@ mod tests {
             (day, Platform::Compatible, r#","cost_in_usd_ticks":37500"#, Some("0.00000375")),
             (day, Platform::Compatible, "", None),
         ] {
-            let found = spend(&answered(at, &usage(more)), platform, "deepseek-v4-pro");
+            let book = PriceBook::default();
+            let found = spend(&answered(at, &usage(more)), platform, "deepseek-v4-pro", &book);
             assert_eq!(found.known_cost().map(Money::usd).as_deref(), expect, "{at} {platform} {more}");
             assert_eq!((found.counts.uncached, found.counts.read), (Tokens(100_000), Tokens(900_000)));
         }

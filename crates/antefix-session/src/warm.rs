@@ -5,17 +5,17 @@
 //! made once more, with a reply of one token, shortly before its entry expires. That is done while a turn waits for its
 //! calls: then the next request is sure to come.
 
-use antefix_models::{Counts, Modifiers, Money, Prices, Rules, Tokens, Ttl, cost, price};
+use antefix_models::{Counts, Money, PriceBook, Prices, Rules, Tokens, Ttl, cost};
 use antefix_wire::json::Body;
 
 use antefix_wire::usage::Usage;
 use antefix_wire::{Edit, splice};
 use bytes::Bytes;
 
-use crate::conversation::{Attempt, Conversation, Lane};
+use crate::conversation::{Attempt, Conversation, Lane, Reach};
 use crate::dialect::Dialect;
 use crate::record::{Millis, Planned, Purpose};
-use crate::spend::{counts, date};
+use crate::spend::{counts, prices};
 
 /// How far a session goes to keep its cache warm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ pub struct Outlook {
     pub tokens: Tokens,
     /// How many of them it reads if the cache is warm.
     pub reads: Tokens,
-    /// Milliseconds until the entry it reads expires, negative once it has; `None` where entries have no known life.
+    /// Milliseconds until the entry it reads expires, negative once it has; `None` where entries have no known life, or
+    /// nothing of it is known to have been in the cache.
     pub expires_in: Option<i64>,
     /// Its input's price if that is read; `None` if the model is unpriced.
     pub warm: Option<Money>,
@@ -72,25 +73,24 @@ pub enum NotWarmed {
 }
 
 impl Conversation {
-    /// What the next request is expected to cost if it is made at `now`; `None` in front of the first of a lane, where it
-    /// goes on from elsewhere than the last, and where the provider's own rules decide what is read.
-    pub fn outlook(&self, rules: &Rules, now: Millis) -> Option<Outlook> {
-        let goes_on = self.relation() == Some(Planned::Extends);
-        if !goes_on || !self.forecast(rules, now).limits.is_empty() {
+    /// What the next request is expected to cost if it is made at `now`; `None` in front of the first of a lane that no
+    /// compaction has opened, and where the provider's own rules decide what is read.
+    pub fn outlook(&self, rules: &Rules, book: &PriceBook, now: Millis) -> Option<Outlook> {
+        let is_planned = match self.relation() {
+            Some(Planned::Extends | Planned::BranchesAt(_)) => true,
+            Some(Planned::First | Planned::Allowed(_)) => false,
+            None => self.is_fresh(),
+        };
+        if !is_planned || !self.forecast(rules, now).limits.is_empty() {
             return None;
         }
-        let (last, used) = self.last_answered()?;
         let lane = self.lane()?;
-        let reads = match lane.cache() {
-            Some(_) => used.read + used.write_5m + used.write_1h,
-            None => used.read,
-        };
-        let is_there = lane.cache().is_none() || self.has_entry(rules);
-        let reads = if is_there { reads } else { Tokens::ZERO };
-        let tokens = used.prompt() + self.estimated_behind(last.attempt.positions);
-        let expires = lane.cache().map(|ttl| life(self.last_read(lane), ttl));
-        let prices = prices(last, lane, tokens);
-        let input = |reads: Tokens| prices.map(|prices| input_price(&prices, lane, reads, tokens - reads));
+        let plan = self.plan(rules);
+        let Reach { tokens: reads, touched } = self.within_reach(&plan);
+        let tokens = self.estimated_tokens();
+        let prices = prices_of(lane, book, now, tokens);
+        let input = |read| Some(cost(&prices?, &self.expected(&plan, read)));
+        let expires = lane.cache().zip(touched).map(|(ttl, touched)| life(touched, ttl));
         Some(Outlook {
             tokens,
             reads,
@@ -104,15 +104,20 @@ impl Conversation {
     ///
     /// # Errors
     /// [`NotWarmed`] says why it cannot.
-    pub(crate) fn replay(&self, rules: &Rules, after: Option<u64>) -> Result<Replay, NotWarmed> {
+    pub(crate) fn replay(
+        &self,
+        rules: &Rules,
+        book: &PriceBook,
+        after: Option<u64>,
+    ) -> Result<Replay, NotWarmed> {
         let lane = self.lane().ok_or(NotWarmed::NothingThere)?;
-        let ttl = can_be_warmed(lane, self.last_read(lane))?;
+        let ttl = can_be_warmed(lane, book, self.last_read(lane))?;
         let (last, used) = self.last_answered().ok_or(NotWarmed::NothingThere)?;
         let kept = used.read + used.write_5m + used.write_1h;
         if kept.is_zero() || !self.has_entry(rules) {
             return Err(NotWarmed::NothingThere);
         }
-        let prices = prices(last, lane, used.prompt()).ok_or(NotWarmed::Unpriced)?;
+        let prices = prices_of(lane, book, last.at, used.prompt()).ok_or(NotWarmed::Unpriced)?;
         let read = self.last_read(lane);
         let (expires, life) = (life(read, ttl), ttl.seconds() * 1000);
         let margin = after.map_or((life / 10).max(10_000), |after| life.saturating_sub(after));
@@ -145,12 +150,11 @@ impl Conversation {
 ///
 /// # Errors
 /// [`NotWarmed`] if not.
-pub fn can_be_warmed(lane: &Lane, now: Millis) -> Result<Ttl, NotWarmed> {
+pub fn can_be_warmed(lane: &Lane, book: &PriceBook, now: Millis) -> Result<Ttl, NotWarmed> {
     let ttl = lane.cache().filter(|_| lane.dialect() == Dialect::Anthropic).ok_or(NotWarmed::NoMarkers)?;
     let spec = lane.spec();
     replay_envelope(&spec.envelope).ok_or(NotWarmed::ThinkingBudget)?;
-    let prices = price(spec.platform, &spec.model, date(now), Modifiers::default(), Tokens::ZERO);
-    prices.map(|_| ttl).ok_or(NotWarmed::Unpriced)
+    prices_of(lane, book, now, Tokens::ZERO).map(|_| ttl).ok_or(NotWarmed::Unpriced)
 }
 
 /// The envelope of a request that is made once more for one token of reply; `None` where another limit of the reply
@@ -172,14 +176,8 @@ fn answered(attempt: &Attempt) -> Option<Counts> {
     usage.says_tokens().then(|| counts(&usage))
 }
 
-fn prices(attempt: &Attempt, lane: &Lane, prompt: Tokens) -> Option<Prices> {
-    let spec = lane.spec();
-    price(spec.platform, &spec.model, date(attempt.at), Modifiers::default(), prompt)
-}
-
-fn input_price(prices: &Prices, lane: &Lane, read: Tokens, rest: Tokens) -> Money {
-    let rest_price = lane.cache().map_or(prices.input, |ttl| prices.write(ttl));
-    prices.read * read + rest_price * rest
+fn prices_of(lane: &Lane, book: &PriceBook, at: Millis, prompt: Tokens) -> Option<Prices> {
+    prices(book, lane.spec().platform, &lane.spec().model, at, prompt)
 }
 
 fn life(from: Millis, ttl: Ttl) -> u64 {

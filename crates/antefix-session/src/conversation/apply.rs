@@ -65,7 +65,7 @@ impl Conversation {
                 self.lanes.push(OpenLane::new(lane, None));
                 mark.lane = Some(self.lanes.len() - 1);
                 // Another model counts otherwise.
-                mark.measured = None;
+                (mark.measured, mark.scale) = (None, None);
             }
             Record::Message(message) => self.apply_message(entry, message, &mut mark)?,
             Record::Result(result) => {
@@ -110,7 +110,7 @@ impl Conversation {
         let carry = mark.carry.unwrap_or(Carry { source, context, said, turn, left: 0 });
         let carry = Carry { left: messages, ..carry };
         self.carried.extend(carry.source.map(|last| Carried { last, epoch }));
-        let mut mark = Mark { message: None, pending: None, measured: None, ..mark };
+        let mut mark = Mark { message: None, pending: None, measured: None, scale: None, ..mark };
         // In front of the first turn nothing had been observed.
         (mark.context, mark.said) = if messages > 0 { (None, None) } else { (carry.context, carry.said) };
         mark.carry = (messages > 0).then_some(carry);
@@ -239,24 +239,27 @@ impl Conversation {
         attempt.outcome = Some((entry.at, outcome.clone()));
         let lane = attempt.attempt.lane;
         let (at, markers) = (attempt.at, attempt.attempt.markers.clone());
+        let marked = markers.last().map(|(last, _)| *last as usize);
         let usage = usage_of(outcome);
+        let (wrote, read) = if outcome.status == Some(200) { wrote_and_read(&usage) } else { (0, 0) };
+        let is_kept = wrote > 0 || read > 0;
         if outcome.status == Some(200) && attempt.attempt.purpose != Purpose::Warm {
             let is_turn = attempt.attempt.purpose == Purpose::Turn;
             // What a compaction has begun goes on.
             mark.failures = if is_turn && mark.measured.is_none() { 0 } else { mark.failures };
             let positions = attempt.attempt.positions;
-            let measured = usage.context().map(|tokens| Measured { positions, tokens: Tokens(tokens) });
+            let kept = marked.filter(|_| is_kept);
+            let kept = kept.map(|last| (last as u64 + 1, Tokens(wrote.saturating_add(read))));
+            let measured = usage.context().map(|tokens| Measured { positions, tokens: Tokens(tokens), kept });
             mark.measured = measured.filter(|measured| measured.may_be(&self.segments)).or(mark.measured);
         }
-        let marked = attempt.attempt.markers.last().map(|(last, _)| *last as usize);
-        let (wrote, read) = if outcome.status == Some(200) { wrote_and_read(&usage) } else { (0, 0) };
         let Some(open) = self.lanes.iter_mut().find(|open| open.lane.record() == lane) else { return Ok(()) };
         open.has_read |= read > 0;
-        if wrote > 0 || read > 0 {
+        if is_kept {
             let ends = markers.iter().filter_map(|(end, _)| self.chain.link(*end as usize + 1));
             open.touched.extend(ends.map(|link| (link.normal, at)));
         }
-        if let (Some(last), true) = (marked, wrote > 0 || read > 0) {
+        if let (Some(last), true) = (marked, is_kept) {
             open.tree.note_entry(&self.chain, last, CacheEntry::Confirmed);
         }
         Ok(())

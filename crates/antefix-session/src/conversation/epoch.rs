@@ -28,6 +28,23 @@ pub(super) struct Measured {
     pub(super) positions: u64,
     /// Its tokens.
     pub(super) tokens: Tokens,
+    /// Positions of what it read from the cache or wrote to it, and the tokens of that.
+    pub(super) kept: Option<(u64, Tokens)>,
+}
+
+/// Tokens that a provider has counted, of so many by length.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    tokens: Tokens,
+    length: u64,
+}
+
+impl Scale {
+    /// As many tokens as the provider would count of so many by length.
+    fn apply(self, length: Tokens) -> Tokens {
+        let scaled = u128::from(length.0) * u128::from(self.tokens.0) / u128::from(self.length.max(1));
+        Tokens(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
 }
 
 impl Measured {
@@ -38,6 +55,11 @@ impl Measured {
         let by_length = counted.fold(0, |sum: u64, segment| sum.saturating_add(segment.tokens.0));
         self.tokens.0 <= by_length.saturating_mul(7).saturating_add(20_000)
     }
+}
+
+/// Tokens of segments, by their length.
+fn by_length(segments: Option<&[Segment]>) -> u64 {
+    segments.into_iter().flatten().fold(0, |sum: u64, segment| sum.saturating_add(segment.tokens.0))
 }
 
 /// The guard whose decisions say that a compaction came to nothing.
@@ -88,6 +110,13 @@ impl Conversation {
         self.mark().epoch.is_some() && self.open_lane().is_some_and(|open| open.tree.head_len().is_none())
     }
 
+    /// Tokens of what the last compaction has put behind the head, estimated; none if there was none.
+    pub(crate) fn left_by_compaction(&self) -> Tokens {
+        let record = self.mark().epoch.and_then(|index| self.epochs.get(index)).map(|epoch| epoch.record);
+        let own = self.path().take_while(|message| Some(message.record()) == record);
+        self.in_proportion(own.map(Self::estimated_message).sum())
+    }
+
     /// Where the conversation stands while a summary is asked for beside it.
     pub(crate) fn aside(&self) -> Option<RecordId> {
         self.mark().aside
@@ -114,18 +143,18 @@ impl Conversation {
     /// Tokens of the first positions, estimated: as the provider has counted them, and what came since by its length,
     /// in the same proportion.
     pub(crate) fn estimated_up_to(&self, positions: usize) -> Tokens {
-        let by_length = |segments: Option<&[Segment]>| {
-            segments.into_iter().flatten().fold(0, |sum: u64, segment| sum.saturating_add(segment.tokens.0))
-        };
         let all = by_length(self.segments.get(..positions));
-        let Some(Measured { positions: counted, tokens: Tokens(tokens) }) = self.mark().measured else {
-            return Tokens(all);
+        let Some(Measured { positions: counted, tokens, kept }) = self.mark().measured else {
+            return self.in_proportion(Tokens(all));
         };
+        if let Some((_, exact)) = kept.filter(|(kept, _)| *kept == positions as u64) {
+            return exact;
+        }
         match self.segments.get(counted as usize..positions) {
             Some(since) => {
                 let since = Tokens(by_length(Some(since)));
                 // A short prompt says little of how long later text is.
-                Tokens(tokens) + Tokens(self.in_proportion(since).0.max(since.0))
+                tokens + Tokens(self.in_proportion(since).0.max(since.0))
             }
             None => self.in_proportion(Tokens(all)),
         }
@@ -133,11 +162,17 @@ impl Conversation {
 
     /// Tokens as the provider counts, of `length` by length.
     pub(crate) fn in_proportion(&self, length: Tokens) -> Tokens {
-        let Some(Measured { positions, tokens }) = self.mark().measured else { return length };
-        let counted = self.segments.iter().take(positions as usize);
-        let counted: u64 = counted.fold(0, |sum, segment| sum.saturating_add(segment.tokens.0));
-        let scaled = u128::from(length.0) * u128::from(tokens.0) / u128::from(counted.max(1));
-        Tokens(u64::try_from(scaled).unwrap_or(u64::MAX))
+        self.scale().map_or(length, |scale| scale.apply(length))
+    }
+
+    /// What is known of how the provider counts: from the last prompt, or from those in front of a compaction.
+    fn scale(&self) -> Option<Scale> {
+        let mark = self.mark();
+        let counted = mark.measured.map(|Measured { positions, tokens, .. }| Scale {
+            tokens,
+            length: by_length(self.segments.get(..positions as usize)),
+        });
+        counted.or(mark.scale)
     }
 
     /// Tokens of the open lane's head, estimated.
@@ -197,6 +232,7 @@ impl Conversation {
             epoch: Some(self.epochs.len() - 1),
             aside: None,
             measured: None,
+            scale: self.scale(),
             // Until a request is answered.
             failures: mark.failures + 1,
             ..*mark
@@ -209,7 +245,7 @@ impl Conversation {
     /// can be recorded; and a lane that was opened since stays open, but for those that compactions have opened since:
     /// what was said in front of them stands behind the head it was said behind.
     pub(super) fn rewound(&self, entry: &Entry, reason: RewindReason, target: Mark) -> Mark {
-        let Mark { message, pending, context, said, epoch, measured, .. } = target;
+        let Mark { message, pending, context, said, epoch, measured, scale, .. } = target;
         let now = self.mark();
         let mut lane = now.lane;
         while let Some(open) = lane.and_then(|lane| self.lanes.get(lane)) {
@@ -218,7 +254,8 @@ impl Conversation {
                 None => break,
             }
         }
-        let measured = measured.filter(|_| lane == target.lane);
+        let is_same = lane == target.lane;
+        let (measured, scale) = (measured.filter(|_| is_same), scale.filter(|_| is_same));
         let before = RecordId(entry.id.0.saturating_sub(1));
         let aside = (reason == RewindReason::Cut).then(|| now.aside.unwrap_or(before));
         Mark {
@@ -228,6 +265,7 @@ impl Conversation {
             said,
             epoch,
             measured,
+            scale,
             lane,
             aside,
             branches: true,

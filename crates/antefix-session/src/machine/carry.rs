@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use antefix_models::{Counts, Modifiers, Tokens, Ttl, cost, price};
+use antefix_models::{Counts, Tokens, cost};
 use bytes::Bytes;
 
 use super::context::{notes, texts};
@@ -13,7 +13,7 @@ use crate::conversation::{Call, Lane, Message};
 use crate::dialect::{Ids, Outcome, Translation};
 use crate::event::SessionEvent;
 use crate::record::{EndReason, LaneRecord, MessageContent, Millis, Origin, Record, RecordId};
-use crate::spend::date;
+use crate::spend::prices;
 
 impl Session {
     /// Says the conversation anew in the open lane, unless it is in its dialect and from its model already.
@@ -122,11 +122,10 @@ impl Session {
     fn paid_anew(&self, lane: &LaneRecord, now: Millis) -> (Tokens, String) {
         let tokens = self.conversation.estimated_tokens();
         let counts = match lane.cache {
-            Some(Ttl::FiveMinutes) => Counts { write_5m: tokens, ..Counts::default() },
-            Some(Ttl::OneHour) => Counts { write_1h: tokens, ..Counts::default() },
+            Some(ttl) => Counts::written(ttl, tokens),
             None => Counts { uncached: tokens, ..Counts::default() },
         };
-        let prices = price(lane.platform, &lane.model, date(now), Modifiers::default(), tokens);
+        let prices = prices(&self.settings.prices, lane.platform, &lane.model, now, tokens);
         let price = match prices {
             Some(prices) => format!("about {:.4}", cost(&prices, &counts)),
             None => "no price is known".to_owned(),

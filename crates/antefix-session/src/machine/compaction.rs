@@ -65,6 +65,12 @@ impl Session {
         self.begin(step, Trigger::Command, None, now)
     }
 
+    /// The share of the window, in tokens, that is too small to be kept to, and what is kept to in its place; `None` where
+    /// the share holds.
+    pub fn raised_share(&self) -> Option<(Tokens, Tokens)> {
+        self.room().ok()?.raised()
+    }
+
     /// Whether the next request is too long to be made as it is: then a summary is asked for, or, where that has led
     /// to nothing, the turn is over.
     pub(super) fn is_too_long(&mut self, step: &mut Step, now: Millis) -> Result<bool, SessionError> {
@@ -73,6 +79,13 @@ impl Session {
         let is_reply = self.conversation.tail() != Tail::Unanswered;
         if is_reply || room.threshold.is_none_or(|threshold| tokens < threshold) {
             return Ok(false);
+        }
+        if tokens < room.limit {
+            // Where there is room, a summary that saves next to nothing is not paid for.
+            let forecast = self.compaction_forecast(&room, now)?;
+            if saves_too_little(forecast.before, forecast.after) {
+                return Ok(false);
+            }
         }
         if !self.conversation.is_fresh() && self.conversation.failed_compactions() < MOST_FAILURES {
             let turn = self.conversation.turn();
@@ -200,7 +213,7 @@ impl Session {
         }
         let messages = self.said_anew(compacting, &summary, &blocks)?;
         let (before, after) = (compacting.forecast.before, self.length_of(&lane, &messages));
-        if compacting.trigger == Trigger::Share && after.0.saturating_mul(5) > before.0.saturating_mul(4) {
+        if compacting.trigger == Trigger::Share && saves_too_little(before, after) {
             let why = format!(
                 "with its summary the prompt would be about {after} tokens long, and it is {before} now"
             );
@@ -382,7 +395,8 @@ impl Session {
     }
 
     fn room(&self) -> Result<Room, SessionError> {
-        Ok(Room::of(self.rules.context_window, &self.settings.compaction, &self.lane()?.envelope))
+        let lengths = (self.conversation.estimated_head(), self.conversation.left_by_compaction());
+        Ok(Room::of(self.rules.context_window, &self.settings.compaction, &self.lane()?.envelope, lengths))
     }
 
     /// Whether the prompt as it stands leaves room for a reply, as far as the window is known.
@@ -390,6 +404,11 @@ impl Session {
         let is_known = self.rules.known || self.settings.compaction.window.is_some();
         !is_known || self.conversation.estimated_tokens() <= room.limit
     }
+}
+
+/// Whether a prompt of that length is hardly longer than the one that a compaction leaves: by less than a fifth.
+fn saves_too_little(before: Tokens, after: Tokens) -> bool {
+    after.0.saturating_mul(5) > before.0.saturating_mul(4)
 }
 
 /// Compactions in a row that may come to nothing before none is tried unasked.

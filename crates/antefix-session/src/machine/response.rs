@@ -1,8 +1,9 @@
 use super::reply::Reply;
-use super::{INTERRUPTED, Session, SessionError, State, Step, spend_of};
+use super::{INTERRUPTED, Session, SessionError, State, Step};
 use crate::conversation::Tail;
 use crate::event::{Command, RequestReport, ResponseEnd, ResponseFacts, SessionEvent};
 use crate::record::{AttemptId, EndReason, Millis, OutcomeRecord, Record};
+use crate::spend::of_attempt;
 
 impl Session {
     /// Takes the end of the request in flight.
@@ -110,7 +111,7 @@ impl Session {
         self.record(step, Record::Outcome(outcome.clone()), now)?;
         let known = |known: &&crate::conversation::Attempt| known.attempt.attempt == outcome.attempt;
         let Some(attempt) = self.conversation.attempts().iter().rev().find(known) else { return Ok(()) };
-        let spend = spend_of(&self.conversation, attempt);
+        let spend = of_attempt(&self.conversation, attempt, &self.settings.prices);
         self.spent.add(&spend);
         if outcome.status == Some(200) {
             step.emit(SessionEvent::RequestFinished(Box::new(RequestReport {

@@ -1,7 +1,12 @@
+use std::sync::Arc;
+
+use antefix_models::PriceBook;
+
 use super::compaction::CompactionSettings;
 use crate::closure::Texts;
 use crate::conversation::ApplyError;
 use crate::guard::Limits;
+use crate::record::Millis;
 use crate::warm::KeepWarm;
 
 /// What a session keeps to.
@@ -21,6 +26,10 @@ pub struct Settings {
     pub texts: Texts,
     /// When the conversation goes on from a summary.
     pub compaction: CompactionSettings,
+    /// When the provider's cache is known to have begun, with nothing in it; `None` where nobody knows.
+    pub cache_began: Option<Millis>,
+    /// What tokens cost: the list, or the user's own prices in front of it.
+    pub prices: Arc<PriceBook>,
 }
 
 impl Default for Settings {
@@ -33,6 +42,8 @@ impl Default for Settings {
             keep_warm: None,
             texts: Texts::default(),
             compaction: CompactionSettings::default(),
+            cache_began: None,
+            prices: Arc::default(),
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use antefix_models::Money;
 
-use super::{Session, SessionError, State, Step, spend_of};
+use super::{Session, SessionError, State, Step};
 use crate::conversation::next_attempt;
 use crate::event::{Command, RequestReport, ResponseEnd, SessionEvent, WarmReport};
 use crate::record::{AttemptId, AttemptRecord, Millis, OutcomeRecord, Planned, Purpose, Record};
+use crate::spend::of_attempt;
 use crate::warm::Replay;
 
 /// What was done to keep the cache warm since the last request of the turn.
@@ -75,12 +76,13 @@ impl Session {
         now: Millis,
     ) -> Result<(), SessionError> {
         self.warmth.in_flight = None;
-        let saves = self.conversation.replay(&self.rules, None).map_or(Money::ZERO, |replay| replay.miss);
+        let replay = self.conversation.replay(&self.rules, &self.settings.prices, None);
+        let saves = replay.map_or(Money::ZERO, |replay| replay.miss);
         let outcome = outcome_of(attempt, end);
         self.record(step, Record::Outcome(outcome.clone()), now)?;
         let known = |known: &&crate::conversation::Attempt| known.attempt.attempt == attempt;
         let Some(sent) = self.conversation.attempts().iter().rev().find(known) else { return Ok(()) };
-        let spend = spend_of(&self.conversation, sent);
+        let spend = of_attempt(&self.conversation, sent, &self.settings.prices);
         self.spent.add(&spend);
         self.warmth.cost += spend.cost;
         let report = RequestReport {
@@ -106,7 +108,7 @@ impl Session {
     /// turn stays below what the next request would cost more without them.
     fn worthwhile(&self) -> Option<Replay> {
         let keep = self.settings.keep_warm?;
-        let replay = self.conversation.replay(&self.rules, keep.after).ok()?;
+        let replay = self.conversation.replay(&self.rules, &self.settings.prices, keep.after).ok()?;
         let (last, _) = self.conversation.last_answered()?;
         let is_in_time = replay.due.0 <= last.at.0.saturating_add(keep.longest);
         let pays = self.warmth.cost + replay.price < replay.miss;

@@ -36,7 +36,11 @@ pub struct Forecast {
     pub before: Tokens,
     /// Tokens of the prompt behind the compaction.
     pub after: Tokens,
-    /// Cost of the request for the summary.
+    /// Tokens that the summary is taken to have; not on record in the first transcripts.
+    pub length: Option<Tokens>,
+    /// Cost of the request for the summary without its reply.
+    pub asked: Option<Money>,
+    /// Cost of it with a reply of that length.
     pub summary: Option<Money>,
     /// Cost of the next request's prompt without the compaction.
     pub without: Option<Money>,
@@ -59,8 +63,15 @@ pub(super) fn encode(object: &mut Object, compact: &CompactRecord) {
     object.text("kind", "compact").text("trigger", compact.trigger.word());
     let forecast = &compact.forecast;
     object.number("before", forecast.before.0).number("after", forecast.after.0);
-    let costs =
-        [("summary_usd", forecast.summary), ("without_usd", forecast.without), ("with_usd", forecast.with)];
+    if let Some(length) = forecast.length {
+        object.number("summary_tokens", length.0);
+    }
+    let costs = [
+        ("asked_usd", forecast.asked),
+        ("summary_usd", forecast.summary),
+        ("without_usd", forecast.without),
+        ("with_usd", forecast.with),
+    ];
     for (name, cost) in costs {
         if let Some(cost) = cost {
             object.text(name, &cost.usd());
@@ -79,6 +90,8 @@ pub(super) fn decode(node: Node<'_>) -> Result<CompactRecord, RecordError> {
         forecast: Forecast {
             before: Tokens(number(node, "before")?),
             after: Tokens(number(node, "after")?),
+            length: given(node, "summary_tokens", |value| value.u64().map(Tokens))?,
+            asked: cost("asked_usd")?,
             summary: cost("summary_usd")?,
             without: cost("without_usd")?,
             with: cost("with_usd")?,

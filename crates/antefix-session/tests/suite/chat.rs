@@ -61,7 +61,8 @@ pub fn simulator(setup: &Setup) -> Simulator {
     let script = Script::parse("rule\n  on any\n  think Thought {{turn}}.\n  text Fine.\n").unwrap();
     let usual = ChatConfig::llamacpp();
     let context = setup.window.unwrap_or(usual.context);
-    Simulator::new(Config::chat(ChatConfig { template, context, ..usual }), script)
+    let engine = setup.engine.clone().unwrap_or(usual.engine.clone());
+    Simulator::new(Config::chat(ChatConfig { engine, template, context, ..usual }), script)
 }
 
 /// What the simulator answers; it must take the request, and so must a strict reader.

@@ -28,7 +28,7 @@ fn conversation(dialect: Dialect) -> Stage {
 }
 
 /// The request in flight is answered with this text, or with the simulator's own thinking in front of it.
-fn say(stage: &mut Stage, words: &str) {
+pub fn say(stage: &mut Stage, words: &str) {
     let (_, reply) = stage.in_flight.clone().expect("a request is in flight");
     let block = AssembledBlock {
         json: text_block(words).to_vec(),
@@ -42,7 +42,7 @@ fn say(stage: &mut Stage, words: &str) {
     stage.answer_with(Assembled { blocks, ..reply });
 }
 
-fn compacted(stage: &mut Stage) {
+pub fn compacted(stage: &mut Stage) {
     stage.compact();
     say(stage, "All of it.");
     stage.refresh();
@@ -308,6 +308,54 @@ fn until_full(stage: &mut Stage, tokens: usize) {
         }
     }
     panic!("it is never full");
+}
+
+/// A share that hardly holds the head was reached again by each result, and each time a summary was paid for. It is
+/// raised, and between two summaries there is work; what nobody can hold ends the turn for nothing.
+#[test]
+fn a_share_that_is_too_small_is_no_loop_of_summaries() {
+    for dialect in Dialect::ALL {
+        for (window, share, result, most) in [
+            (200_000, 1, 400, 20),
+            (200_000, 20, 400, 20),
+            (200_000, 1, 4_000, 100),
+            (16_000, 800, 400, 20),
+            (16_000, 100, 1_500, 100),
+        ] {
+            let compaction = CompactionSettings {
+                share: Some(share),
+                window: Some(antefix_models::Tokens(window)),
+                ..CompactionSettings::default()
+            };
+            let settings = Settings { retries: 1, compaction, ..Settings::default() };
+            let mut stage = Stage::new(Setup { dialect, window: Some(window), settings, ..Setup::default() });
+            let context = format!("{dialect:?} {window} {share} {result}");
+            let raised = stage.session.raised_share();
+            assert_eq!(raised.is_some(), share < 800, "{context} {raised:?}");
+            stage.prompt("Count to a thousand.");
+            for _ in 0..200 {
+                if attempts_end_in_summary(&stage) {
+                    say(&mut stage, &"All is well. ".repeat(100));
+                    stage.refresh();
+                }
+                stage.end(End::Calls(1));
+                stage.give(0, &lines(result), false);
+            }
+            let purposes = stage.session.conversation().attempts().iter();
+            let purposes: Vec<Purpose> = purposes.map(|attempt| attempt.attempt.purpose).collect();
+            let summaries = purposes.iter().filter(|purpose| **purpose == Purpose::Compaction).count();
+            assert!((1..=most).contains(&summaries), "{context}: {summaries}");
+            let mut between = purposes.split(|purpose| *purpose == Purpose::Compaction);
+            between.next_back();
+            let least = between.map(<[Purpose]>::len).min().unwrap_or_default();
+            assert!(least >= 2 || result > 400, "{context}: {least} requests between two summaries");
+            assert!(least >= 1, "{context}: two summaries in a row");
+        }
+        let mut stage = narrow(dialect, false, 1_500);
+        stage.prompt(&lines(600));
+        assert_eq!(stage.ends, [EndReason::WindowExceeded], "{:?}", stage.last_words);
+        assert_eq!(requests(&stage, Purpose::Compaction), 0);
+    }
 }
 
 /// A turn that fills the window goes on from a summary and from the words it began with; what is asked for extends.

@@ -8,6 +8,7 @@ mod calls;
 mod carry;
 mod chat;
 mod compaction;
+mod forecast;
 mod format;
 mod random;
 mod reminders;

@@ -179,6 +179,7 @@ impl Conversation {
             reminders: Some(*random.pick(&Placement::ALL)),
             model: None,
             window: None,
+            engine: None,
         };
         Self {
             seed,

@@ -11,10 +11,11 @@ use antefix_session::event::{Command, Event, Refreshed, RequestReport, Returned,
 use antefix_session::machine::{Session, Settings};
 use antefix_session::placement::Placement;
 use antefix_session::record::{
-    AttemptId, ContextRecord, EndReason, Entry, Header, LaneRecord, Millis, PermissionRecord, Planned, Record,
+    AttemptId, ContextRecord, EndReason, Entry, Forecast, Header, LaneRecord, Millis, PermissionRecord,
+    Planned, Record,
 };
 use antefix_session::warm::Outlook;
-use antefix_sim::{Binding, Config, HttpRequest, Script, Simulator};
+use antefix_sim::{Binding, Config, Engine, HttpRequest, Script, Simulator};
 use antefix_wire::assemble::{Assembled, Assembler};
 use antefix_wire::sse::Parser;
 use bytes::Bytes;
@@ -39,6 +40,8 @@ pub struct Setup {
     pub model: Option<&'static str>,
     /// The context window in tokens, where it is not the model's own.
     pub window: Option<u64>,
+    /// How a server of Chat Completions keeps prompts, where it is not as llama.cpp does.
+    pub engine: Option<Engine>,
     pub settings: Settings,
 }
 
@@ -52,6 +55,7 @@ impl Default for Setup {
             reminders: None,
             model: None,
             window: None,
+            engine: None,
             settings: Settings { retries: 1, ..Settings::default() },
         }
     }
@@ -90,6 +94,8 @@ pub struct Stage {
     pub warming: Option<(AttemptId, Assembled)>,
     pub warm_reports: Vec<WarmReport>,
     pub outlooks: Vec<Outlook>,
+    /// What was said of each compaction before it was begun.
+    pub forecasts: Vec<Forecast>,
     pub is_waiting: bool,
     /// How things are is asked for.
     pub is_refreshing: bool,
@@ -140,6 +146,7 @@ impl Stage {
             warming: None,
             warm_reports: Vec::new(),
             outlooks: Vec::new(),
+            forecasts: Vec::new(),
             is_waiting: false,
             is_refreshing: false,
             state: Vec::new(),
@@ -404,6 +411,7 @@ impl Stage {
             }
             Command::Emit(SessionEvent::KeptWarm(report)) => self.warm_reports.push(*report),
             Command::Emit(SessionEvent::Forecast(outlook)) => self.outlooks.push(outlook),
+            Command::Emit(SessionEvent::CompactionStarted { forecast, .. }) => self.forecasts.push(forecast),
             Command::StopRequest | Command::StopCalls => {}
             Command::Emit(SessionEvent::TurnEnded { reason, message, .. }) => {
                 self.ends.push(reason);

@@ -1,6 +1,6 @@
 //! A cache is kept warm while calls run, as long as that pays; and what a request is expected to cost is told.
 
-use antefix_models::{Platform, Ttl, rules};
+use antefix_models::{Platform, PriceBook, Ttl, rules};
 use antefix_session::event::{Event, ResponseEnd, ResponseFacts};
 use antefix_session::guard::Limits;
 use antefix_session::machine::Settings;
@@ -166,7 +166,7 @@ fn only_what_has_a_marker_and_no_budget_of_thinking_is_kept_warm() {
     ] {
         let stage = Stage::new(setup);
         let lane = stage.session.conversation().lane().unwrap();
-        assert_eq!(can_be_warmed(lane, stage.now()), expect);
+        assert_eq!(can_be_warmed(lane, &PriceBook::default(), stage.now()), expect);
     }
 }
 
@@ -194,16 +194,8 @@ fn what_a_request_is_expected_to_cost_is_told_before_it_is_sent() {
         // What is behind the last request is estimated, and the output is not in it.
         assert!(expected.0.abs_diff(cost.0) < cost.0.unsigned_abs() / 4, "{expected:?} {cost:?}");
     }
-    // Behind a rewind nobody knows what of the last request is still there.
-    let mut back = Stage::new(Setup::default());
-    for text in ["One.", "Two."] {
-        back.prompt(text);
-        back.end(End::Done);
-    }
-    back.step(Event::Rewind { turn: 2 });
-    back.prompt("Otherwise.");
-    assert_eq!(back.outlooks.len(), 1);
     let unknown = Stage::new(Setup { cache: None, ..Setup::default() });
     let unpriced = rules(Platform::Anthropic, "some-model");
-    assert_eq!(unknown.session.conversation().outlook(&unpriced, unknown.now()), None);
+    let (conversation, book) = (unknown.session.conversation(), PriceBook::default());
+    assert_eq!(conversation.outlook(&unpriced, &book, unknown.now()), None);
 }

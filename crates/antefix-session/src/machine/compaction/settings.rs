@@ -68,20 +68,39 @@ pub(super) struct Room {
     pub(super) window: Tokens,
     /// The longest prompt that leaves room for a reply.
     pub(super) limit: Tokens,
-    /// Length of a prompt that is compacted without being asked; `None`: none is.
+    /// The share of the window at which a prompt is to be compacted without being asked; `None`: none is.
+    pub(super) share: Option<Tokens>,
+    /// Length of a prompt at which that is done.
     pub(super) threshold: Option<Tokens>,
     /// The most that is kept of the messages as they are.
     pub(super) tail: Tokens,
 }
 
 impl Room {
-    /// The room of a window for requests with this envelope.
-    pub(super) fn of(window: Tokens, settings: &CompactionSettings, envelope: &[u8]) -> Self {
+    /// The room of a window for requests with this envelope and a head of so many tokens, where the last compaction has
+    /// left so many behind it.
+    ///
+    /// A share that can hardly hold the head, or what a compaction leaves behind it, would be reached again after
+    /// every few results, each time for the price of a summary. It is raised until there is room for work.
+    pub(super) fn of(
+        window: Tokens,
+        settings: &CompactionSettings,
+        envelope: &[u8],
+        (head, left): (Tokens, Tokens),
+    ) -> Self {
         let window = settings.window.unwrap_or(window);
         let reply = longest_reply(envelope).unwrap_or(USUAL_REPLY).min(window.0 / 8);
-        let limit = window.0 - reply;
-        let threshold = settings.share.map(|share| Tokens((window.0 / 1000 * share).min(limit)));
-        Self { window, limit: Tokens(limit), threshold, tail: Tokens(window.0 / 10) }
+        let limit = Tokens(window.0 - reply);
+        let share = settings.share.map(|share| Tokens(window.0 / 1000 * share).min(limit));
+        let least = head + LEAST.max(Tokens(left.0.saturating_mul(2)));
+        let threshold = share.map(|share| share.max(least).min(limit));
+        let kept = threshold.map_or(window, |threshold| Tokens((threshold - head).0 / 4));
+        Self { window, limit, share, threshold, tail: kept.min(Tokens(window.0 / 10)) }
+    }
+
+    /// What is kept to in the place of a share that is too small.
+    pub(super) fn raised(&self) -> Option<(Tokens, Tokens)> {
+        self.share.zip(self.threshold).filter(|(share, threshold)| share < threshold)
     }
 }
 
@@ -90,6 +109,10 @@ fn longest_reply(envelope: &[u8]) -> Option<u64> {
     let body = Body::parse(envelope.to_vec()).ok()?;
     ["max_tokens", "max_completion_tokens"].iter().find_map(|name| body.root().get(name).and_then(Node::u64))
 }
+
+/// Tokens behind the head that a prompt must have before it is compacted unasked: a summary and the last messages have
+/// about half of them.
+const LEAST: Tokens = Tokens(8_000);
 
 /// Tokens of a reply where no limit is asked for.
 const USUAL_REPLY: u64 = 8_192;
