@@ -148,7 +148,8 @@ pub struct RunArgs {
     /// How much the model thinks: default, off, adaptive, or a number of tokens; a change is a planned break
     #[arg(long, value_name = "MODE", default_value = "default", value_parser = parse_thinking)]
     pub thinking: antefix_runtime::head::Thinking,
-    /// How hard the model tries: low, medium, high, max; a change is a planned break
+    /// How hard the model tries: `low`, `medium`, `high`, `xhigh` or `max`, as far as it takes them (docs/models.md); a
+    /// change is a planned break
     #[arg(long)]
     pub effort: Option<String>,
     /// Largest reply in tokens, for a new session

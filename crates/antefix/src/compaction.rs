@@ -17,7 +17,7 @@ pub fn started(trigger: Trigger, forecast: &Forecast, window: Tokens) -> String 
     };
     format!(
         "{why}. A summary is asked for ({}); the next prompt is about {} tokens ({}) instead of {} ({})",
-        price(forecast.summary),
+        asked(forecast),
         grouped(forecast.after.0),
         price(forecast.with),
         grouped(forecast.before.0),
@@ -35,6 +35,16 @@ pub fn ended(tokens: Tokens, failure: Option<&str>) -> String {
         Some(why) => {
             format!("not compacted: {why}; the conversation goes on as it was, about {tokens} tokens long")
         }
+    }
+}
+
+/// What the request for the summary costs, which hangs on how long a summary the model writes.
+fn asked(forecast: &Forecast) -> String {
+    match (forecast.asked, forecast.summary, forecast.length) {
+        (Some(asked), Some(whole), Some(length)) => {
+            format!("about {asked:.4} without its reply, {whole:.4} with one of {} tokens", grouped(length.0))
+        }
+        (_, whole, _) => price(whole),
     }
 }
 

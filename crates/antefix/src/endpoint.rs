@@ -65,11 +65,10 @@ impl Endpoint {
     }
 
     fn anthropic(args: &RunArgs, environment: &Environment, settings: &Settings) -> Result<Self, Failure> {
-        let base = args.base_url.clone().or_else(|| environment.base_url.clone());
-        let base = base.or_else(|| settings.value("base_url").map(str::to_owned));
+        let found = address(args.base_url.as_deref(), environment, Some(settings));
+        let base = found.map_or_else(|| BASE_URL.to_owned(), |(url, _)| url);
         let helper = environment.key_helper.as_deref().or_else(|| settings.value("key_helper"));
-        let credential = credential(environment, helper)?;
-        Ok(Self::messages(base.unwrap_or_else(|| BASE_URL.to_owned()), credential))
+        Ok(Self::messages(base, credential(environment, helper)?))
     }
 
     fn messages(base_url: String, credential: Credential) -> Self {
@@ -184,6 +183,37 @@ impl Endpoint {
 /// The rules of a model at a preset's server, or on a platform.
 pub fn rules_at(preset: Option<&Preset>, platform: Platform, model: &str) -> Rules {
     preset.map_or_else(|| rules(platform, model), |preset| preset.rules(model, None))
+}
+
+/// The address for the Messages API and where it is said first: the flag, the environment, the settings. `None` where
+/// nothing says otherwise than [`BASE_URL`].
+pub fn address(
+    flag: Option<&str>,
+    environment: &Environment,
+    settings: Option<&Settings>,
+) -> Option<(String, String)> {
+    if let Some(url) = flag {
+        return Some((url.to_owned(), "--base-url".to_owned()));
+    }
+    if let Some(url) = &environment.base_url {
+        return Some((url.clone(), "ANTHROPIC_BASE_URL".to_owned()));
+    }
+    let value = settings?.found("base_url")?;
+    Some((value.text.clone(), value.source.to_string()))
+}
+
+/// What the key for the Messages API is read from, in words; `None` if there is none.
+pub fn key_source(environment: &Environment, settings: Option<&Settings>) -> Option<String> {
+    let set = [
+        (environment.api_key.is_some(), "ANTHROPIC_API_KEY is set"),
+        (environment.auth_token.is_some(), "ANTHROPIC_AUTH_TOKEN is set"),
+        (environment.key_helper.is_some(), "ANTEFIX_API_KEY_HELPER names a command"),
+    ];
+    if let Some((_, text)) = set.iter().find(|(is_set, _)| *is_set) {
+        return Some((*text).to_owned());
+    }
+    let value = settings?.found("key_helper")?;
+    Some(format!("`key_helper` names a command ({})", value.source))
 }
 
 /// The key, where it is found first: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`, the helper command.

@@ -347,9 +347,14 @@ fn forecast(outlook: &Outlook) -> String {
         (None, None) => ("unpriced".to_owned(), "unpriced".to_owned()),
         (warm, cold) => (dollars(warm), dollars(cold)),
     };
+    let tokens = short(outlook.tokens.0);
+    if outlook.reads.is_zero() {
+        return format!(
+            "· nothing of this request is known to be in the cache; it has about {tokens} tokens of input: {cold}"
+        );
+    }
     format!(
-        "· {expiry}; this request has about {} tokens of input: {warm} with {} of them read, {cold} without",
-        short(outlook.tokens.0),
+        "· {expiry}; this request has about {tokens} tokens of input: {warm} with {} of them read, {cold} without",
         short(outlook.reads.0),
     )
 }

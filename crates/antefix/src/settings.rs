@@ -174,7 +174,12 @@ impl Settings {
 
     /// A value that a file sets.
     pub fn value(&self, key: &str) -> Option<&str> {
-        self.values.iter().find(|value| value.key == key).map(|value| value.text.as_str())
+        self.found(key).map(|value| value.text.as_str())
+    }
+
+    /// Such a value with where it comes from.
+    pub fn found(&self, key: &str) -> Option<&Value> {
+        self.values.iter().find(|value| value.key == key)
     }
 
     /// When a session goes on from a summary without being asked, if a file says so.

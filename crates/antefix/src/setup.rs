@@ -16,6 +16,7 @@ use antefix_runtime::clock;
 use antefix_runtime::context::Baseline;
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state};
 use antefix_runtime::head::HeadSpec;
+use antefix_runtime::provider::Provider;
 use antefix_runtime::skills::Skills;
 use antefix_runtime::store::FileStore;
 use antefix_runtime::subagents::Subagents;
@@ -32,6 +33,7 @@ use crate::cli::{RunArgs, Switch, TtlArg};
 use crate::endpoint::Endpoint;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
+use crate::price_file;
 use crate::settings::{KEEP_WARM, Settings as Holding, Watch};
 use delegates::Delegates;
 use ground::{Around, Ground, Seen};
@@ -67,21 +69,39 @@ pub async fn setup(
 ) -> Result<Setup, Failure> {
     let mut notices = Vec::new();
     let (ground, provider) = Ground::find(args, environment, &mut notices).await?;
+    let made = ground.made.clone();
+    let done = put_together(ground, provider, questions, notices).await;
+    if let (Err(_), Some(folder)) = (&done, made) {
+        // What is left of it is not listed, so that it does no harm.
+        drop(std::fs::remove_dir_all(folder));
+    }
+    done
+}
+
+/// Puts the agent together on that ground.
+async fn put_together(
+    ground: Ground<'_>,
+    provider: Provider,
+    questions: Arc<dyn Questions>,
+    mut notices: Vec<String>,
+) -> Result<Setup, Failure> {
+    let args = ground.args;
     let model = ground.model(&mut notices)?;
     let rules = ground.endpoint.rules(&model);
+    takes_effort(args, &rules)?;
     let settings = ground.settings()?;
     let head = head(args, &ground.endpoint, &rules, &model);
     let delegates = ground.delegates(head.clone(), &settings, &mut notices);
     let offered = ground.offered(&rules, &delegates, questions, &mut notices).await?;
     notices.extend(notices::unknown_model(&rules));
-    notices.extend(notices::unpriced(&ground.endpoint, &model));
+    notices.extend(notices::unpriced(&ground.endpoint, &model, &settings.prices));
     let context = ground.context(&delegates, &mut notices)?;
     let (watch, looks) = ground.watches(&context)?;
     let seen = Seen { context: &context, offered: &offered, delegates: &delegates, settings: &settings };
     let mut around = ground.look_around(seen, looks, &mut notices).await?;
     let opening = ground.opening(head, &rules, &offered, &mut around).await;
     notices.extend(around.watcher.take_notes());
-    ground.spent_before(&delegates)?;
+    ground.spent_before(&delegates, &settings, &mut notices)?;
     let Ground { holding, endpoint, opened, .. } = ground;
     let (jobs, wants_warmth) = (Arc::clone(&context.jobs), settings.keep_warm.is_some());
     let session = Session::new(opened.conversation, rules, settings);
@@ -92,6 +112,7 @@ pub async fn setup(
     if let Some(turn) = args.rewind {
         agent.rewind(turn)?;
     }
+    notices.extend(notices::raised_share(agent.session()));
     let Delegates { skills, subagents } = delegates;
     let simulator = endpoint.simulator;
     Ok(Setup { agent, notices, simulator, settings: holding, watch, jobs, skills, subagents })
@@ -114,8 +135,23 @@ fn begin(
 
 /// Why the cache of a session cannot be kept warm.
 fn not_kept_warm(agent: &Agent<FileStore>) -> Option<String> {
-    let why = can_be_warmed(agent.session().conversation().lane()?, clock::now()).err()?;
+    let session = agent.session();
+    let why = can_be_warmed(session.conversation().lane()?, session.prices(), clock::now()).err()?;
     Some(format!("the cache is not kept warm: {why}"))
+}
+
+/// Refuses a level of effort that the model does not take.
+fn takes_effort(args: &RunArgs, rules: &Rules) -> Result<(), Failure> {
+    let Some((effort, levels)) = args.effort.as_deref().zip(rules.efforts.as_ref()) else { return Ok(()) };
+    if levels.contains(&effort) {
+        return Ok(());
+    }
+    let Rules { id, .. } = rules;
+    let failure = Failure::usage(format!("`{id}` takes no effort `{effort}`"));
+    Err(failure.hint(match levels.as_slice() {
+        [] => "it takes none: leave `--effort` out".to_owned(),
+        levels => format!("one of {}", levels.join(", ")),
+    }))
 }
 
 /// The head of a session, but for what it says of its surroundings.
@@ -142,7 +178,7 @@ fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str) -> Head
     }
 }
 
-fn settings(args: &RunArgs, holding: &Holding) -> Result<Settings, Failure> {
+fn settings(args: &RunArgs, holding: &Holding, environment: &Environment) -> Result<Settings, Failure> {
     let max_cost = match &args.max_usd {
         Some(text) => Some(text.parse::<Money>().map_err(|_| {
             Failure::usage(format!("`--max-usd {text}` is no amount")).hint("write dollars, for example 0.50")
@@ -155,7 +191,8 @@ fn settings(args: &RunArgs, holding: &Holding) -> Result<Settings, Failure> {
     // What was recorded stands in the place of all answers.
     let keep_warm = (minutes > 0 && args.replay.is_none())
         .then(|| KeepWarm { longest: minutes * 60_000, after: args.keep_warm_after });
-    Ok(Settings { limits, allow_break: args.allow_break, keep_warm, ..Settings::default() })
+    let prices = Arc::new(price_file::book(environment)?);
+    Ok(Settings { limits, allow_break: args.allow_break, keep_warm, prices, ..Settings::default() })
 }
 
 fn context(

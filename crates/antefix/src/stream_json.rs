@@ -115,7 +115,9 @@ fn write_event(object: &mut Object, event: &SessionEvent) {
         SessionEvent::CompactionStarted { trigger, forecast, window } => {
             object.text("type", "compaction_started").text("trigger", trigger.word());
             object.number("window", window.0).number("before", forecast.before.0);
-            object.number("after", forecast.after.0).raw("summary_usd", &money(forecast.summary));
+            object.number("after", forecast.after.0).raw("asked_usd", &money(forecast.asked));
+            let length = forecast.length.map_or_else(|| "null".to_owned(), |length| length.to_string());
+            object.raw("summary_tokens", &length).raw("summary_usd", &money(forecast.summary));
             object.raw("without_usd", &money(forecast.without)).raw("with_usd", &money(forecast.with));
         }
         SessionEvent::CompactionEnded { tokens, failure } => {

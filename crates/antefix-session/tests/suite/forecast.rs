@@ -178,6 +178,9 @@ fn what_was_sent_before_a_cache_began_is_not_in_it() {
         assert!(!report.expected_read, "{context}");
         // What it was sent itself, it has.
         stage.prompt("And on.");
-        assert_eq!(stage.outlooks[1].reads.is_zero(), setup.cache.is_none() && setup.dialect == Dialect::Anthropic);
+        assert_eq!(
+            stage.outlooks[1].reads.is_zero(),
+            setup.cache.is_none() && setup.dialect == Dialect::Anthropic
+        );
     }
 }

@@ -9,6 +9,7 @@ use antefix_tools::permission::Effect;
 use antefix_tools::sandbox::{Available, OWN_PROGRAM, can_mount};
 
 use crate::cli::DoctorArgs;
+use crate::endpoint;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
@@ -33,15 +34,22 @@ pub fn doctor(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, 
     if let Some(name) = &args.provider {
         return Ok(print(&server::checks(name, args, environment)?, args));
     }
+    let holding = Settings::read(&folders::working_folder(None)?, environment, &Flags::default());
+    let (found, broken) = match &holding {
+        Ok(holding) => (Some(holding), None),
+        Err(failure) => (None, Some(failure.text().to_owned())),
+    };
+    let broken = broken.map(|text| Check { name: "settings", ok: false, text });
     let checks = [
-        key(environment),
-        base_url(environment),
+        key(environment, found),
+        base_url(environment, found),
         proxies(environment),
         state(environment),
         shell(),
         sandbox(),
         deferral(),
     ];
+    let checks: Vec<Check> = broken.into_iter().chain(checks).collect();
     Ok(print(&checks, args))
 }
 
@@ -121,23 +129,21 @@ fn settings(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
-fn key(environment: &Environment) -> Check {
-    let found = [
-        (environment.api_key.is_some(), "ANTHROPIC_API_KEY is set"),
-        (environment.auth_token.is_some(), "ANTHROPIC_AUTH_TOKEN is set"),
-        (environment.key_helper.is_some(), "ANTEFIX_API_KEY_HELPER names a command"),
-    ];
-    let text = found.iter().find(|(is_set, _)| *is_set).map(|(_, text)| *text);
+fn key(environment: &Environment, settings: Option<&Settings>) -> Check {
+    let found = endpoint::key_source(environment, settings);
     let missing = "no key: set ANTHROPIC_API_KEY, or use `antefix demo` and `run --provider sim` without one";
-    Check { name: "key", ok: text.is_some(), text: text.unwrap_or(missing).to_owned() }
+    Check { name: "key", ok: found.is_some(), text: found.unwrap_or_else(|| missing.to_owned()) }
 }
 
-fn base_url(environment: &Environment) -> Check {
-    let text = match &environment.base_url {
-        Some(url) => format!("requests go to {url} (ANTHROPIC_BASE_URL)"),
-        None => "requests go to the Claude API".to_owned(),
+fn base_url(environment: &Environment, settings: Option<&Settings>) -> Check {
+    let (ok, text) = match endpoint::address(None, environment, settings) {
+        Some((url, source)) if server::holds_user(&url) => {
+            (false, format!("the base URL must not hold a user or password ({source})"))
+        }
+        Some((url, source)) => (true, format!("requests go to {url} ({source})")),
+        None => (true, "requests go to the Claude API".to_owned()),
     };
-    Check { name: "address", ok: true, text }
+    Check { name: "address", ok, text }
 }
 
 fn proxies(environment: &Environment) -> Check {

@@ -34,6 +34,10 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 }
 
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    if args.compact && !args.continue_last && args.resume.is_none() {
+        return Err(Failure::usage("there is no session to go on from a summary of")
+            .hint("add --continue, or --resume ID"));
+    }
     let said = if args.compact { None } else { Some(prompt(args)?) };
     let terminal = asking::is_possible(args).then(std::sync::mpsc::channel);
     let of_servers = ServerQuestions::new(terminal.as_ref().map(|(questions, _)| questions.clone()));

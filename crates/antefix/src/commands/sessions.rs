@@ -3,18 +3,20 @@ mod todo;
 
 use std::process::ExitCode;
 
+use antefix_models::PriceBook;
 use antefix_runtime::driver::subagent_of;
 use antefix_runtime::store::Summary;
 use antefix_runtime::transcript::{read, replay};
 use antefix_session::conversation::{Conversation, Message};
 use antefix_session::record::{Header, Millis, PermissionRecord, Purpose, Spawned};
-use antefix_session::spend::{Spend, spend};
+use antefix_session::spend::{Spend, of_attempt};
 
 use crate::cli::{SessionsAction, SessionsArgs};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
 use crate::out::{say, tell};
+use crate::price_file;
 use crate::screen::{describe, one_line};
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money, quoted, relation_word, write_counts};
 use crate::text::{efficiency, grouped};
@@ -30,7 +32,7 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
         if *reminders {
             reminders::show(&conversation, args.json);
         } else {
-            show(&conversation, args.json);
+            show(&conversation, &price_file::book(environment)?, args.json);
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -119,9 +121,9 @@ fn when(at: u64) -> String {
     zoned.map_or_else(|| "?".to_owned(), |zoned| zoned.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-fn show(conversation: &Conversation, json: bool) {
+fn show(conversation: &Conversation, book: &PriceBook, json: bool) {
     if json {
-        say!("{}", conversation_json(conversation));
+        say!("{}", conversation_json(conversation, book));
         return;
     }
     let header = conversation.header();
@@ -164,7 +166,7 @@ fn show(conversation: &Conversation, json: bool) {
     );
     let mut total = Spend::default();
     for attempt in conversation.attempts() {
-        let spend = spend_of(conversation, attempt);
+        let spend = of_attempt(conversation, attempt, book);
         total.add(&spend);
         let status = attempt.outcome.as_ref().map_or_else(
             || "no outcome".to_owned(),
@@ -194,11 +196,6 @@ fn show(conversation: &Conversation, json: bool) {
 fn estimated(spend: &Spend) -> String {
     let mark = if spend.estimated > 0 { "~" } else { "" };
     format!("{mark}{}", grouped(spend.counts.uncached.0))
-}
-
-fn spend_of(conversation: &Conversation, attempt: &antefix_session::conversation::Attempt) -> Spend {
-    let spec = conversation.lane_of(attempt).map(antefix_session::conversation::Lane::spec);
-    spec.map(|spec| spend(attempt, spec.platform, &spec.model)).unwrap_or_default()
 }
 
 fn print_message(conversation: &Conversation, message: &Message) {
@@ -255,9 +252,9 @@ fn text_of(message: &Message) -> String {
     message.blocks().iter().filter_map(text).collect::<Vec<_>>().join(" ⏎ ")
 }
 
-fn conversation_json(conversation: &Conversation) -> String {
+fn conversation_json(conversation: &Conversation, book: &PriceBook) -> String {
     let requests = conversation.attempts().iter().map(|attempt| {
-        let spend = spend_of(conversation, attempt);
+        let spend = of_attempt(conversation, attempt, book);
         let record = &attempt.attempt;
         let mut object = Object::new();
         object.number("n", record.attempt.0).number("turn", attempt.turn).number("at_ms", attempt.at.0);

@@ -1,18 +1,21 @@
 //! What an agent hands work to, or takes instructions from: subagents and skills.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use antefix_models::Rules;
+use antefix_models::{PriceBook, Rules};
 use antefix_runtime::agents::Agents;
-use antefix_runtime::driver::Purse;
+use antefix_runtime::driver::{Purse, subagent_of};
 use antefix_runtime::head::HeadSpec;
 use antefix_runtime::skills::Skills;
 use antefix_runtime::store::{Sessions, Summary};
 use antefix_runtime::subagents::{SubagentSpec, Subagents, Surround};
-use antefix_runtime::transcript;
+use antefix_runtime::transcript::{self, OpenError};
+use antefix_session::conversation::Conversation;
 use antefix_session::guard::Limits;
-use antefix_session::machine::{Session, Settings};
+use antefix_session::machine::Settings;
+use antefix_session::spend::{Spend, of_conversation};
 use antefix_tools::{Registry, Skill, Task, Tool};
 
 use crate::endpoint::{self, Endpoint};
@@ -102,24 +105,42 @@ fn own_folders(environment: &Environment, kind: &str) -> Vec<PathBuf> {
     all.into_iter().chain(own).collect()
 }
 
-/// Notes what subagents of a session have spent in earlier processes. One that cannot be read is not counted: `verify`
-/// says what is wrong with it.
+/// Notes what subagents of a session have spent in earlier processes, and gives what could not be read of that.
+///
+/// # Errors
+/// If some of it cannot be read and there is a limit to keep.
 pub fn spent_before(
     sessions: &Sessions,
-    session: &str,
-    endpoint: &Endpoint,
+    conversation: &Conversation,
+    settings: &Settings,
     purse: &Purse,
-) -> Result<(), Failure> {
-    let is_theirs = |summary: &Summary| folders::spawned_by(summary).is_some_and(|by| by.session == session);
-    for summary in sessions.list(None)?.iter().filter(|summary| is_theirs(summary)) {
-        let told =
-            sessions.inspect(&summary.id).ok().and_then(|found| transcript::read(&found.transcript).ok());
-        let told = told.and_then(|(header, entries)| transcript::replay(header, &entries).ok());
-        if let Some(conversation) = told {
-            let rules = endpoint.rules(conversation.lane().map_or("", |lane| lane.spec().model.as_str()));
-            let spent = Session::new(conversation, rules, Settings::default()).spent();
-            purse.set(summary.id.as_str(), spent);
+) -> Result<Vec<String>, Failure> {
+    let session = &conversation.header().session;
+    let is_theirs = |summary: &Summary| folders::spawned_by(summary).is_some_and(|by| by.session == *session);
+    let listed = sessions.list(None)?.into_iter().filter(is_theirs).map(|summary| summary.id.to_string());
+    // One whose first line is damaged is in no list, but its call has returned.
+    let named = conversation.results().values().filter_map(subagent_of);
+    let mut unread = Vec::new();
+    for id in listed.chain(named).collect::<BTreeSet<_>>() {
+        match spent(sessions, &id, &settings.prices) {
+            Ok(spent) => purse.set(&id, spent),
+            Err(why) if settings.limits.max_cost.is_some() => {
+                let text = format!(
+                    "what the subagent {id} has spent cannot be read, so that `--max-usd` cannot be kept to: {why}"
+                );
+                return Err(Failure::usage(text).hint(format!(
+                    "`antefix verify {id}` says more of it; without `--max-usd` the session goes on"
+                )));
+            }
+            Err(why) => {
+                unread.push(format!("what the subagent {id} has spent is not counted: {why}"));
+            }
         }
     }
-    Ok(())
+    Ok(unread)
+}
+
+fn spent(sessions: &Sessions, id: &str, prices: &PriceBook) -> Result<Spend, OpenError> {
+    let (header, entries) = transcript::read(&sessions.inspect(&id.parse()?)?.transcript)?;
+    Ok(of_conversation(&transcript::replay(header, &entries)?, prices))
 }

@@ -50,6 +50,8 @@ pub struct Ground<'a> {
     pub endpoint: Endpoint,
     /// What was said, and where more of it is put.
     pub opened: transcript::OpenSession,
+    /// The folder of the session if it has been made here, and nothing of it is worth keeping yet.
+    pub made: Option<PathBuf>,
     /// The folder that tools work in.
     pub cwd: PathBuf,
 }
@@ -64,8 +66,8 @@ impl<'a> Ground<'a> {
         let here = folders::working_folder(args.cwd.as_deref())?;
         let sessions = folders::sessions(environment)?;
         let mut holding = trusted(args, environment, &here)?;
-        // An amount that is none is refused here already.
-        super::settings(args, &holding)?;
+        // An amount that is none is refused here already, and so are prices that cannot be read.
+        super::settings(args, &holding, environment)?;
         let continued = continued(args, &sessions, &here)?;
         let mut endpoint = Endpoint::find(args, environment, &holding).await?;
         notices.extend(endpoint.notice.clone());
@@ -73,10 +75,12 @@ impl<'a> Ground<'a> {
         if continued.is_none() && !args.fork {
             endpoint.model(args, &holding)?;
         }
+        let is_made = continued.is_none();
         let opened = match continued {
             Some(opened) => opened,
             None => open(args, &sessions, &here)?,
         };
+        let made = is_made.then(|| opened.store.folder().to_owned());
         for (name, value) in endpoint.stick_to(opened.conversation.header()) {
             provider.add_header(name, value);
         }
@@ -88,7 +92,7 @@ impl<'a> Ground<'a> {
         notices.extend_from_slice(&holding.hook_notes);
         notices.extend(notices::after_crash(&opened));
         provider.name_session(&opened.conversation.header().session);
-        let ground = Self { args, environment, sessions, holding, endpoint, opened, cwd };
+        let ground = Self { args, environment, sessions, holding, endpoint, opened, made, cwd };
         provider.name_betas(ground.lane().map(|lane| lane.betas.clone()).unwrap_or_default());
         Ok((ground, provider))
     }
@@ -109,7 +113,9 @@ impl<'a> Ground<'a> {
 
     /// How the session is to work.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        let mut settings = super::settings(self.args, &self.holding)?;
+        let mut settings = super::settings(self.args, &self.holding, self.environment)?;
+        // What was sent to one in an earlier process is not in this one.
+        settings.cache_began = self.endpoint.simulator.as_ref().map(|_| clock::now());
         if let Some(AutoCompact(share)) = self.args.auto_compact.or(self.holding.auto_compact()) {
             settings.compaction.share = share;
         }
@@ -217,12 +223,18 @@ impl<'a> Ground<'a> {
     }
 
     /// Counts what subagents of the session have spent before.
-    pub fn spent_before(&self, delegates: &Delegates) -> Result<(), Failure> {
+    pub fn spent_before(
+        &self,
+        delegates: &Delegates,
+        settings: &Settings,
+        notices: &mut Vec<String>,
+    ) -> Result<(), Failure> {
         if self.lane().is_none_or(|lane| lane.contract < DELEGATES) {
             return Ok(());
         }
-        let session = &self.opened.conversation.header().session;
-        delegates::spent_before(&self.sessions, session, &self.endpoint, delegates.subagents.purse())
+        let (conversation, purse) = (&self.opened.conversation, delegates.subagents.purse());
+        notices.extend(delegates::spent_before(&self.sessions, conversation, settings, purse)?);
+        Ok(())
     }
 }
 

@@ -1,15 +1,17 @@
 //! What the user should be told before a session begins or goes on.
 
-use antefix_models::{Modifiers, Platform, Rules, Tokens, price};
+use antefix_models::{Platform, PriceBook, Rules, Tokens};
 use antefix_runtime::clock;
 use antefix_runtime::transcript::OpenSession;
 use antefix_session::dialect::Dialect;
+use antefix_session::machine::Session;
 use antefix_session::record::LaneRecord;
-use antefix_session::spend::date;
+use antefix_session::spend::prices;
 
 use crate::cli::{RunArgs, Switch, TtlArg};
 use crate::endpoint::Endpoint;
 use crate::settings::Settings as Holding;
+use crate::text::grouped;
 
 /// What a crash has left behind in a session's folder.
 pub fn after_crash(opened: &OpenSession) -> Vec<String> {
@@ -62,12 +64,21 @@ pub fn unknown_model(rules: &Rules) -> Option<String> {
 }
 
 /// A model of Chat Completions without a price; one of the Messages API is told of as not known.
-pub fn unpriced(endpoint: &Endpoint, model: &str) -> Option<String> {
+pub fn unpriced(endpoint: &Endpoint, model: &str, book: &PriceBook) -> Option<String> {
     let preset = endpoint.preset.as_ref().filter(|_| endpoint.dialect == Dialect::OpenAiChat)?;
-    let (platform, today) = (preset.platform, date(clock::now()));
-    let is_priced = platform == Platform::OpenRouter
-        || price(platform, model, today, Modifiers::default(), Tokens::ZERO).is_some();
+    let is_priced = preset.platform == Platform::OpenRouter
+        || prices(book, preset.platform, model, clock::now(), Tokens::ZERO).is_some();
     (!is_priced).then(|| format!("no price of `{model}` is known: its requests are unpriced, not free"))
+}
+
+/// The share of the context window at which the session goes on from a summary is too small.
+pub fn raised_share(session: &Session) -> Option<String> {
+    let (share, kept_to) = session.raised_share()?;
+    Some(format!(
+        "{} tokens are too small a share of the context window to hold the head and a summary: the session goes on from a summary at {} tokens",
+        grouped(share.0),
+        grouped(kept_to.0)
+    ))
 }
 
 /// What is said when a session's index is gone; the next durable record writes a new one.

@@ -22,6 +22,7 @@ mod hostile;
 mod injection;
 mod kills;
 mod memory;
+mod money;
 mod official_rules;
 mod oracle;
 mod permissions;

@@ -229,6 +229,55 @@ fn a_subagents_money_is_the_sessions_money() {
     case.goes_on();
 }
 
+/// The summary of a subagent stood behind a head without the subagent's own instructions.
+#[test]
+fn a_subagent_that_goes_on_from_a_summary_keeps_its_instructions() {
+    let script = "rule\n on said Delegate\n on rounds 0\n \
+        tool task {\"description\":\"count\",\"prompt\":\"Count the lines\",\"agent\":\"counter\"}\n\
+        rule\n on said Write a summary\n text Half of them are counted.\n\
+        rule\n times 8 global\n on said the lines\n tool bash {\"command\":\"cat a.txt\"}\n\
+        rule\n times 8 global\n on said Go on with\n tool bash {\"command\":\"cat a.txt\"}\n\
+        rule\n on any\n text It ends.\n";
+    for case in cases(script) {
+        agent(&case, "counter.md", "---\ndescription: Counts.\n---\nCount every line twice.\n");
+        case.write("a.txt", &"some words of a line\n".repeat(500));
+        case.run("Delegate it").args(["--auto-compact", "0.01"]).ends().code(0).stdout("It ends.");
+        let (theirs, own) = split(&case);
+        let summed =
+            theirs.iter().filter(|sent| text(sent).contains("This is the summary of our conversation"));
+        let summed: Vec<String> = summed.map(text).collect();
+        assert!(!summed.is_empty(), "{} bodies of the subagent, {} of the session", theirs.len(), own.len());
+        for body in summed {
+            let kept = body.matches("You are a subagent").count();
+            assert!(kept == 1 && body.contains("Count every line twice."), "{body}");
+        }
+        let (_, child) = sessions(&case);
+        case.antefix(["verify", &child]).ends().code(0);
+    }
+}
+
+/// What could not be read was taken for nothing, so that a session could cost more than it might.
+#[test]
+fn a_limit_is_not_kept_by_leaving_out_what_cannot_be_read() {
+    for damage in ["a line", "the first line", "all"] {
+        let case = Case::new(ONE);
+        case.run("Delegate it").ends().code(0);
+        let (_, child) = sessions(&case);
+        let path = case.transcripts().pop().expect("the subagent's transcript");
+        let text = fs::read_to_string(&path).expect("a transcript");
+        match damage {
+            "a line" => fs::write(&path, text.replacen("\"kind\":\"turn\"", "\"kind\":\"torn\"", 1)),
+            "the first line" => fs::write(&path, text.replacen("\"cwd\"", "\"cwt\"", 1)),
+            _ => fs::remove_dir_all(path.parent().expect("a folder")),
+        }
+        .expect("it can be damaged");
+        let refused = case.go_on("Go on").args(["--max-usd", "5"]).ends().code(2);
+        refused.stderr(&format!("what the subagent {child} has spent cannot be read")).stderr("hint: ");
+        let told = case.go_on("Go on").ends().code(0);
+        told.stderr(&format!("what the subagent {child} has spent is not counted: "));
+    }
+}
+
 /// Ctrl-C stops a subagent in order: its turn is closed, its command is ended, and both sessions go on.
 #[test]
 fn an_interrupt_and_a_kill_leave_sessions_that_go_on() {

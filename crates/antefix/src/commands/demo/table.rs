@@ -1,6 +1,6 @@
-use antefix_models::{Counts, Modifiers, Money, Prices, Tokens, price};
+use antefix_models::{Counts, Money, PriceBook, Prices, Tokens};
 use antefix_session::conversation::{Attempt, Conversation};
-use antefix_session::spend::{date, spend};
+use antefix_session::spend::{of_attempt, prices};
 use antefix_session::verify::Report;
 
 use crate::commands::verify::relations;
@@ -162,7 +162,9 @@ fn rows(conversation: &Conversation) -> Vec<Row> {
 
 fn row(conversation: &Conversation, attempt: &Attempt, before: &mut u64) -> Option<Row> {
     let spec = conversation.lane_of(attempt)?.spec();
-    let spend = spend(attempt, spec.platform, &spec.model);
+    // The demo's own processes have no other prices.
+    let book = PriceBook::default();
+    let spend = of_attempt(conversation, attempt, &book);
     let prompt = spend.counts.prompt();
     let fresh = prompt.0.saturating_sub(*before);
     *before = prompt.0;
@@ -171,7 +173,7 @@ fn row(conversation: &Conversation, attempt: &Attempt, before: &mut u64) -> Opti
         process: attempt.turn,
         counts: spend.counts,
         cost: spend.known_cost(),
-        prices: price(spec.platform, &spec.model, date(attempt.at), Modifiers::default(), prompt),
+        prices: prices(&book, spec.platform, &spec.model, attempt.at, prompt),
         fresh,
     })
 }

@@ -85,7 +85,7 @@ fn address(chosen: &Chosen, base_url: &Result<String, Failure>) -> Check {
     }
 }
 
-fn holds_user(url: &str) -> bool {
+pub(super) fn holds_user(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
 }

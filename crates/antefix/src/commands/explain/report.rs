@@ -1,7 +1,7 @@
 //! Judges what was read and prices what was found.
 
 use antefix_ledger::{Entry, Row, Steady, Totals, dedupe, rewritten_counts, waste};
-use antefix_models::{Modifiers, Money, Prices, cost, price};
+use antefix_models::{Modifiers, Money, PriceBook, Prices, cost};
 use antefix_prefix::verdict::{
     Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, cold_start, judge_alone,
     lineages, series,
@@ -185,7 +185,7 @@ fn whole_conversations(
 /// What is said of a compaction that the session itself speaks of, with what it cost.
 fn compaction(source: &Source, first: usize, compacted: Compacted) -> String {
     let row = Kind::Compaction.row();
-    let spent = |known: &Known| Some(cost(&prices(known)?, &known.usage?.counts));
+    let spent = |known: &Known| Some(cost(&prices(&source.book, known)?, &known.usage?.counts));
     let amount = |at: Option<usize>| {
         let spent = at.and_then(|at| source.requests.get(at)).and_then(spent);
         spent.map_or_else(|| "unpriced".to_owned(), |spent| format!("{spent:.4}"))
@@ -209,16 +209,16 @@ fn compaction(source: &Source, first: usize, compacted: Compacted) -> String {
 fn priced(source: &Source, between: (usize, usize), finding: Finding) -> Found {
     let later = source.requests.get(between.1);
     let usd = finding.rewritten.zip(later).and_then(|(tokens, known)| {
-        Some(waste(&prices(known)?, &rewritten_counts(&known.usage?.counts, tokens)))
+        Some(waste(&prices(&source.book, known)?, &rewritten_counts(&known.usage?.counts, tokens)))
     });
     Found { between, finding, usd }
 }
 
-/// List prices of a request whose usage is known, on its day.
-fn prices(known: &Known) -> Option<Prices> {
+/// Prices of a request whose usage is known, on its day.
+fn prices(book: &PriceBook, known: &Known) -> Option<Prices> {
     let day = known.day().or_else(today)?;
     let prompt = known.usage?.counts.prompt();
-    price(known.platform, &known.model, day, Modifiers::default(), prompt)
+    book.price(known.platform, &known.model, day, Modifiers::default(), prompt)
 }
 
 fn today() -> Option<jiff::civil::Date> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use antefix_ledger::{Convention, Entry, Row};
-use antefix_models::{Platform, Rules, Ttl, rules};
+use antefix_models::{Platform, PriceBook, Rules, Ttl, rules};
 use antefix_prefix::Marker;
 use antefix_prefix::verdict::Millis;
 use antefix_runtime::transcript::read;
@@ -19,6 +19,7 @@ use crate::commands::diff::body;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
+use crate::price_file;
 
 /// All that is known, one entry for each request.
 #[derive(Default)]
@@ -29,6 +30,8 @@ pub struct Source {
     /// Usage of one prompt as several vendors report it.
     pub rows: Vec<Row>,
     pub notes: Vec<String>,
+    /// What tokens cost.
+    pub book: PriceBook,
 }
 
 /// What is known of one request.
@@ -110,6 +113,10 @@ impl Known {
 /// # Errors
 /// If it is none of a case file, bodies, a capture directory, or a session.
 pub fn open(inputs: &[PathBuf], environment: &Environment) -> Result<Source, Failure> {
+    Ok(Source { book: price_file::book(environment)?, ..named(inputs, environment)? })
+}
+
+fn named(inputs: &[PathBuf], environment: &Environment) -> Result<Source, Failure> {
     match inputs {
         [one] if one.is_dir() => captures(one),
         [one] if one.is_file() => {
