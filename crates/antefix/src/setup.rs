@@ -70,7 +70,7 @@ pub async fn setup(
     let mut notices = Vec::new();
     let (ground, provider) = Ground::find(args, environment, &mut notices).await?;
     let made = ground.made.clone();
-    let done = put_together(ground, provider, questions, notices).await;
+    let done = Box::pin(put_together(ground, provider, questions, notices)).await;
     if let (Err(_), Some(folder)) = (&done, made) {
         // What is left of it is not listed, so that it does no harm.
         drop(std::fs::remove_dir_all(folder));

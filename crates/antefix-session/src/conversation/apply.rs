@@ -91,9 +91,9 @@ impl Conversation {
             }
             Record::Compact(compact) => self.apply_compact(entry, compact, &mut mark)?,
             Record::Permission(permission) => self.permissions.push(permission.clone()),
-            Record::Rewind { reason } => mark = self.rewound(entry, *reason, mark),
+            Record::Rewind { reason } => mark = self.rewound(entry, *reason, &mark),
             Record::Carry { messages } => {
-                mark = self.apply_carry(*messages, mark);
+                mark = self.apply_carry(*messages, &mark);
             }
         }
         let lane_changed = mark.lane != self.mark().lane;
@@ -105,12 +105,12 @@ impl Conversation {
     }
 
     /// The conversation is said again from its beginning, in so many messages.
-    fn apply_carry(&mut self, messages: u64, mark: Mark) -> Mark {
-        let Mark { message: source, context, said, turn, epoch, .. } = mark;
+    fn apply_carry(&mut self, messages: u64, mark: &Mark) -> Mark {
+        let Mark { message: source, context, said, turn, epoch, .. } = *mark;
         let carry = mark.carry.unwrap_or(Carry { source, context, said, turn, left: 0 });
         let carry = Carry { left: messages, ..carry };
         self.carried.extend(carry.source.map(|last| Carried { last, epoch }));
-        let mut mark = Mark { message: None, pending: None, measured: None, scale: None, ..mark };
+        let mut mark = Mark { message: None, pending: None, measured: None, scale: None, ..*mark };
         // In front of the first turn nothing had been observed.
         (mark.context, mark.said) = if messages > 0 { (None, None) } else { (carry.context, carry.said) };
         mark.carry = (messages > 0).then_some(carry);

@@ -244,8 +244,8 @@ impl Conversation {
     /// How things stand behind a rewind to `target`. The turn that is left is still the one that runs, so that its end
     /// can be recorded; and a lane that was opened since stays open, but for those that compactions have opened since:
     /// what was said in front of them stands behind the head it was said behind.
-    pub(super) fn rewound(&self, entry: &Entry, reason: RewindReason, target: Mark) -> Mark {
-        let Mark { message, pending, context, said, epoch, measured, scale, .. } = target;
+    pub(super) fn rewound(&self, entry: &Entry, reason: RewindReason, target: &Mark) -> Mark {
+        let Mark { message, pending, context, said, epoch, measured, scale, .. } = *target;
         let now = self.mark();
         let mut lane = now.lane;
         while let Some(open) = lane.and_then(|lane| self.lanes.get(lane)) {
