@@ -172,15 +172,15 @@ fn work() -> Vec<Row> {
         .told(&["says:\\nNo error.", "says:\\nOne error."]),
         Row::new("budget-tokens", "half of the tokens are used that the session may use")
             .goes_on(|column| match column {
-                Column::InBand | Column::Without => &["--continue", "--max-tokens", "22000"],
-                _ => &["--continue", "--max-tokens", "26500"],
+                Column::InBand | Column::Without => &["--continue", "--max-tokens", "22500"],
+                _ => &["--continue", "--max-tokens", "27000"],
             })
             .told(&["tokens that this session may use, 50 % are used."]),
         Row::new("budget-money", "half of the money is spent that the session may cost")
             .only_in(Column::is_messages)
             .goes_on(|column| match column {
-                Column::InBand => &["--continue", "--max-usd", "0.041"],
-                _ => &["--continue", "--max-usd", "0.027"],
+                Column::InBand => &["--continue", "--max-usd", "0.04"],
+                _ => &["--continue", "--max-usd", "0.03"],
             })
             .told(&["USD that this session may use, 50 % are used."]),
     ]
