@@ -4,7 +4,8 @@ mod server;
 
 pub use server::ServerQuestions;
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -12,10 +13,10 @@ use antefix_mcp::{Elicitation, Reply};
 use antefix_runtime::driver::{Answer, Choice, Question};
 use antefix_tools::preview;
 use antefix_wire::json::Body;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cli::{Output, RunArgs};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::out::tell;
@@ -23,9 +24,9 @@ use crate::screen::{harmless, laid_open};
 use crate::settings::Settings;
 use crate::settings::trust::Trust;
 
-/// Whether there is somebody to ask.
-pub fn is_possible(args: &RunArgs) -> bool {
-    args.output == Output::Text && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+/// Whether there is a terminal to ask in.
+pub fn has_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks once whether a folder is trusted, and stores a yes.
@@ -45,7 +46,7 @@ pub fn about_trust(settings: &mut Settings, environment: &Environment) -> Result
     if settings.ignored.is_empty() {
         tell!("    (there are none)");
     }
-    if answer_of("  [y]es, [n]o (asked again in the next run): ", &mut std::io::stdin().lock(), false)
+    if answer_of("  [y]es, [n]o (asked again in the next run): ", &mut io::stdin().lock(), false)
         == Choice::Once
     {
         settings.store_trust(environment)?;
@@ -67,49 +68,67 @@ pub enum Asked {
         /// Whom the answer goes to; gone if nobody waits any more.
         reply: oneshot::Sender<Reply>,
     },
+    /// Nothing that was asked before this waits for an answer any longer.
+    Withdrawn,
 }
 
-/// Asks the questions of a turn, one after the other, on a thread of its own: reading a terminal cannot be stopped.
+/// Asks the questions of a turn, one after the other, on a thread of its own.
 pub struct Asker {
     questions: Sender<Asked>,
     folder: PathBuf,
+    /// Takes a byte for each [`Asked::Withdrawn`], in front of it.
+    wake: UnixStream,
 }
 
 impl Asker {
     /// Starts asking what comes through the channel; gives where the answers about calls come from.
+    ///
+    /// # Errors
+    /// If the system has no more files to open.
     pub fn start(
         (questions, asked): (Sender<Asked>, Receiver<Asked>),
         settings: Settings,
         state: Option<PathBuf>,
-    ) -> (Self, mpsc::UnboundedReceiver<Answer>) {
+    ) -> io::Result<(Self, mpsc::UnboundedReceiver<Answer>)> {
         let folder = settings.folder.clone();
         let (answers, receiver) = mpsc::unbounded_channel();
+        let (wake, woken) = UnixStream::pair()?;
         std::thread::spawn(move || {
             for asked in asked {
-                let question = match asked {
-                    Asked::OfCall(question) => question,
+                let mut input = Typed::anew(&woken);
+                match asked {
+                    Asked::OfCall(question) => {
+                        let can_always = !question.remember.is_empty();
+                        let prompt =
+                            if can_always { "  [y]es, [n]o, [a]lways here: " } else { "  [y]es, [n]o: " };
+                        let choice = answer_of(prompt, &mut input, can_always);
+                        if input.get_ref().is_withdrawn() {
+                            continue;
+                        }
+                        if choice == Choice::Always {
+                            remember(&settings, &question, state.as_deref());
+                        }
+                        if answers.send(Answer { question: question.id, choice }).is_err() {
+                            return;
+                        }
+                    }
                     Asked::OfServer { server, question, reply } => {
-                        let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
-                        let answer = server::answer_of(&server, &question, &mut std::io::stdin().lock());
+                        let answer = server::answer_of(&server, &question, &mut input);
                         // A server that is gone meanwhile wants no answer.
                         let _ = reply.send(answer);
-                        continue;
                     }
-                };
-                let can_always = !question.remember.is_empty();
-                // What was typed before the question was there is no answer to it.
-                let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
-                let prompt = if can_always { "  [y]es, [n]o, [a]lways here: " } else { "  [y]es, [n]o: " };
-                let choice = answer_of(prompt, &mut std::io::stdin().lock(), can_always);
-                if choice == Choice::Always {
-                    remember(&settings, &question, state.as_deref());
-                }
-                if answers.send(Answer { question: question.id, choice }).is_err() {
-                    return;
+                    Asked::Withdrawn => drop((&woken).read_exact(&mut [0])),
                 }
             }
         });
-        (Self { questions, folder }, receiver)
+        Ok((Self { questions, folder, wake }, receiver))
+    }
+
+    /// Lets go of all that was asked and not answered: the terminal is somebody else's from now on.
+    pub fn withdraw(&self) {
+        // Without its thread nothing is asked.
+        let _ = (&self.wake).write_all(&[0]);
+        let _ = self.questions.send(Asked::Withdrawn);
     }
 
     /// Shows a question and has it asked.
@@ -152,10 +171,41 @@ fn details(question: &Question, folder: &Path) -> Vec<String> {
     lines
 }
 
+/// What is typed from now on, until the question is withdrawn.
+struct Typed<'w> {
+    woken: &'w UnixStream,
+}
+
+impl<'w> Typed<'w> {
+    /// What was typed before the question was there is no answer to it.
+    fn anew(woken: &'w UnixStream) -> BufReader<Self> {
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        BufReader::new(Self { woken })
+    }
+
+    fn is_withdrawn(&self) -> bool {
+        let mut waits = [PollFd::new(self.woken, PollFlags::IN)];
+        poll(&mut waits, Some(&Timespec::default())).is_ok_and(|count| count > 0)
+    }
+}
+
+impl Read for Typed<'_> {
+    /// Ends where the question is withdrawn.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let stdin = io::stdin();
+        let mut waits = [PollFd::new(self.woken, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
+        poll(&mut waits, None)?;
+        if !waits[0].revents().is_empty() {
+            return Ok(0);
+        }
+        Ok(rustix::io::read(&stdin, buffer)?)
+    }
+}
+
 /// The answer to a prompt; the end of the input is a no.
 fn answer_of(prompt: &str, input: &mut impl BufRead, can_always: bool) -> Choice {
     loop {
-        let mut out = std::io::stderr().lock();
+        let mut out = io::stderr().lock();
         let _ = out.write_all(prompt.as_bytes()).and_then(|()| out.flush());
         drop(out);
         let mut line = String::new();

@@ -40,6 +40,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run one turn of an agent in this folder
     Run(Box<RunArgs>),
+    /// Talk with an agent in this folder, message by message, in one session
+    Chat(Box<ChatArgs>),
     /// List the sessions of this folder, or show one
     Sessions(SessionsArgs),
     /// Rebuild every request body of a session and compare it with what was sent
@@ -98,6 +100,37 @@ pub struct DemoArgs {
 pub struct RunArgs {
     /// What to do; `-` reads it from standard input
     pub prompt: Option<String>,
+    /// Show the model this image or PDF as well
+    #[arg(long, value_name = "FILE")]
+    pub attach: Vec<PathBuf>,
+    /// What is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub output: Output,
+    /// Let the session go on from a summary of itself and do nothing else; what that costs is told first
+    #[arg(long, conflicts_with_all = ["prompt", "attach", "todo"])]
+    pub compact: bool,
+    /// Exit with 1 if less than this share of the message's input was read from the cache, first requests, expiry and
+    /// planned breaks aside
+    #[arg(long, value_name = "SHARE", value_parser = money::parse_share)]
+    pub fail_under: Option<Share>,
+    /// The agent.
+    #[command(flatten)]
+    pub agent: AgentArgs,
+}
+
+/// `antefix chat`
+#[derive(Debug, Args)]
+pub struct ChatArgs {
+    /// What is said first
+    pub prompt: Option<String>,
+    /// The agent.
+    #[command(flatten)]
+    pub agent: AgentArgs,
+}
+
+/// What `antefix run` and `antefix chat` have in common: who works, with what, and within which bounds.
+#[derive(Debug, Args)]
+pub struct AgentArgs {
     /// Go on with the last session of this folder
     #[arg(short, long = "continue", conflicts_with = "resume")]
     pub continue_last: bool,
@@ -110,9 +143,6 @@ pub struct RunArgs {
     /// Drop turn TURN and everything after it first (`antefix sessions show ID` numbers the turns)
     #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u64).range(1..))]
     pub rewind: Option<u64>,
-    /// Let the session go on from a summary of itself and do nothing else; what that costs is told first
-    #[arg(long, conflicts_with_all = ["prompt", "attach"])]
-    pub compact: bool,
     /// Let the session go on from a summary as soon as a prompt fills this share of the context window: `off`, `on`
     /// (0.8), or a share such as 0.6; `on` if nothing is set
     #[arg(long, value_name = "WHEN", value_parser = parse_auto_compact)]
@@ -133,9 +163,6 @@ pub struct RunArgs {
     /// The environment variable that holds the key of a server of Chat Completions, in place of the preset's
     #[arg(long, value_name = "NAME")]
     pub api_key_env: Option<String>,
-    /// What is printed
-    #[arg(long, value_enum, default_value_t)]
-    pub output: Output,
     /// The folder to work in; for a session that goes on, its own unless this says another
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
@@ -222,10 +249,6 @@ pub struct RunArgs {
     /// Send a request even if it changes what was sent before
     #[arg(long)]
     pub allow_break: bool,
-    /// Exit with 1 if less than this share of the message's input was read from the cache, first requests, expiry and
-    /// planned breaks aside
-    #[arg(long, value_name = "SHARE", value_parser = money::parse_share)]
-    pub fail_under: Option<Share>,
     /// Write each request body as sent, and what came of it, into this folder
     #[arg(long, value_name = "DIR")]
     pub capture: Option<PathBuf>,
@@ -240,11 +263,8 @@ pub struct RunArgs {
     pub longest_silence: Option<u64>,
     /// Put the list in this file in the place of the list of what is to be done, and tell the model; a file as
     /// `antefix sessions todo` prints it, with lines in any order, changed, left out or new
-    #[arg(long, value_name = "FILE", conflicts_with = "compact")]
-    pub todo: Option<PathBuf>,
-    /// Show the model this image or PDF as well
     #[arg(long, value_name = "FILE")]
-    pub attach: Vec<PathBuf>,
+    pub todo: Option<PathBuf>,
 }
 
 /// `antefix sessions`

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub mod bill;
+pub mod chat;
 pub mod check;
 pub mod conform;
 pub mod demo;

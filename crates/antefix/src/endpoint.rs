@@ -9,7 +9,7 @@ use antefix_session::dialect::Dialect;
 use antefix_session::record::Header;
 use antefix_sim::{Config, Script, Simulator};
 
-use crate::cli::{DEFAULT_MODEL, Provider, RunArgs};
+use crate::cli::{AgentArgs, DEFAULT_MODEL, Provider};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::preset::{Chosen, Flags};
@@ -46,7 +46,7 @@ impl Endpoint {
     /// # Errors
     /// If its address or key is missing, or something was asked for that it does not have.
     pub async fn find(
-        args: &RunArgs,
+        args: &AgentArgs,
         environment: &Environment,
         settings: &Settings,
     ) -> Result<Self, Failure> {
@@ -64,7 +64,7 @@ impl Endpoint {
         Ok(Self { simulator: Some(server), notice: Some(SIMULATED.to_owned()), ..messages })
     }
 
-    fn anthropic(args: &RunArgs, environment: &Environment, settings: &Settings) -> Result<Self, Failure> {
+    fn anthropic(args: &AgentArgs, environment: &Environment, settings: &Settings) -> Result<Self, Failure> {
         let found = address(args.base_url.as_deref(), environment, Some(settings));
         let base = found.map_or_else(|| BASE_URL.to_owned(), |(url, _)| url);
         let helper = environment.key_helper.as_deref().or_else(|| settings.value("key_helper"));
@@ -85,7 +85,7 @@ impl Endpoint {
         }
     }
 
-    fn preset(name: &str, args: &RunArgs, settings: &Settings) -> Result<Self, Failure> {
+    fn preset(name: &str, args: &AgentArgs, settings: &Settings) -> Result<Self, Failure> {
         let flags = Flags { base_url: args.base_url.clone(), api_key_env: args.api_key_env.clone() };
         let chosen = Chosen::named(name, flags, settings)?;
         let (base_url, credential) = (chosen.base_url()?, chosen.credential()?);
@@ -149,7 +149,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// If none is named and there is no default.
-    pub fn model(&self, args: &RunArgs, settings: &Settings) -> Result<String, Failure> {
+    pub fn model(&self, args: &AgentArgs, settings: &Settings) -> Result<String, Failure> {
         match self.dialect {
             Dialect::Anthropic => {
                 let model = args.model.as_deref().or_else(|| settings.value("model"));
@@ -163,7 +163,7 @@ impl Endpoint {
     }
 
     /// Largest reply that is asked for, where something is asked for.
-    pub fn largest_reply(&self, args: &RunArgs, rules: &Rules) -> Option<u64> {
+    pub fn largest_reply(&self, args: &AgentArgs, rules: &Rules) -> Option<u64> {
         match self.dialect {
             Dialect::Anthropic => Some(args.max_output.unwrap_or_else(|| default_max_tokens(rules))),
             // The server knows best how much its model may say.

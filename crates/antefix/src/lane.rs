@@ -9,12 +9,12 @@ use antefix_session::record::{ContextRecord, LaneRecord};
 use antefix_wire::json::Body;
 use bytes::Bytes;
 
-use crate::cli::RunArgs;
+use crate::cli::AgentArgs;
 use crate::stream_json::quoted;
 
 /// The lane as it was asked to be, if that is not what it is: its model, how hard it tries, how it thinks. All else stays
 /// as it was frozen, tools and system prompt included, so that what the provider lets be read is read.
-pub fn altered(conversation: &Conversation, args: &RunArgs, rules: &Rules) -> Option<LaneRecord> {
+pub fn altered(conversation: &Conversation, args: &AgentArgs, rules: &Rules) -> Option<LaneRecord> {
     let lane = conversation.lane()?.spec();
     let model = args.model.clone().unwrap_or_else(|| lane.model.clone());
     let envelope = Body::parse(lane.envelope.to_vec()).ok()?;
@@ -45,7 +45,7 @@ pub fn altered(conversation: &Conversation, args: &RunArgs, rules: &Rules) -> Op
 }
 
 /// Members of the body that were asked for, as they are written.
-fn asked(dialect: Dialect, args: &RunArgs) -> Vec<(&'static str, String)> {
+fn asked(dialect: Dialect, args: &AgentArgs) -> Vec<(&'static str, String)> {
     let effort = args.effort.as_deref().map(|effort| match dialect {
         Dialect::Anthropic => ("output_config", format!("{{\"effort\":{}}}", quoted(effort))),
         Dialect::OpenAiChat => ("reasoning_effort", quoted(effort)),

@@ -21,6 +21,7 @@ mod screen;
 mod servers;
 mod settings;
 mod setup;
+mod signals;
 mod stream_json;
 mod surroundings;
 mod table;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo(args) => commands::demo::demo(&args, &environment),
         Command::Run(args) => commands::run::run(&args, &environment),
+        Command::Chat(args) => commands::chat::chat(&args, &environment),
         Command::Sessions(args) => commands::sessions::sessions(&args, &environment),
         Command::Verify(args) => commands::verify::verify(&args, &environment),
         Command::Sim(args) => commands::sim::sim(&args),

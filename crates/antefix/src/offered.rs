@@ -13,7 +13,7 @@ use antefix_runtime::web::web_fetch;
 use antefix_session::record::LaneRecord;
 use antefix_tools::{Arrivals, CONTRACT, Registry, Tool};
 
-use crate::cli::RunArgs;
+use crate::cli::AgentArgs;
 use crate::failure::Failure;
 use crate::settings::{SERVERS_TOOL, tools};
 
@@ -51,7 +51,7 @@ impl Offered {
     /// # Errors
     /// If the session's contract is not known, or a tool is named that there is none of.
     pub fn find(
-        args: &RunArgs,
+        args: &AgentArgs,
         lane: Option<&LaneRecord>,
         terms: Terms,
         servers: Arc<dyn Servers>,

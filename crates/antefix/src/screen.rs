@@ -38,6 +38,8 @@ pub struct Screen {
     limits: Vec<Cause>,
     /// The provider has no cache yet, so the first request is not expected to read one.
     starts_cold: bool,
+    /// The user goes on by typing.
+    is_chat: bool,
 }
 
 impl Screen {
@@ -50,7 +52,13 @@ impl Screen {
             held: (!std::io::stdout().is_terminal()).then(String::new),
             limits: Vec::new(),
             starts_cold,
+            is_chat: false,
         }
+    }
+
+    /// A screen whose user goes on by typing.
+    pub fn of_chat(self) -> Self {
+        Self { is_chat: true, ..self }
     }
 
     /// Shows one thing.
@@ -266,7 +274,8 @@ impl Screen {
         match reason {
             EndReason::EndTurn | EndReason::StopSequence => {}
             EndReason::Interrupted => {
-                self.line(&self.yellow("! stopped; go on with `antefix run --continue`"));
+                let next = if self.is_chat { "" } else { "; go on with `antefix run --continue`" };
+                self.line(&self.yellow(&format!("! stopped{next}")));
             }
             _ => self.line(&self.yellow(&format!("! {}", message.unwrap_or(reason.word())))),
         }

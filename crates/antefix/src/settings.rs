@@ -23,7 +23,7 @@ use antefix_tools::hooks::Hook;
 use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source};
 use antefix_tools::sandbox::Confinement;
 
-use crate::cli::{AutoCompact, RunArgs, Switch, parse_auto_compact};
+use crate::cli::{AgentArgs, AutoCompact, Switch, parse_auto_compact};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use bounds::Bounds;
@@ -98,7 +98,7 @@ pub struct Flags {
 impl Flags {
     /// Those of `run`: tools alone in `--deny` are refused as well as not offered, those in `--allow` only offered, but
     /// for tools of servers, which then run without a question.
-    pub fn of(args: &RunArgs) -> Self {
+    pub fn of(args: &AgentArgs) -> Self {
         let is_rule = |text: &String| text.contains('(') || text.starts_with(SERVERS_TOOL);
         let rules = |list: &[String]| split(list).into_iter().filter(is_rule).collect();
         Self {

@@ -29,7 +29,7 @@ use antefix_session::warm::{KeepWarm, can_be_warmed};
 use antefix_tools::sandbox::{OWN_PROGRAM, Sandbox};
 use antefix_tools::{CONTRACT, Context, Executor, Jobs, Shell};
 
-use crate::cli::{RunArgs, Switch, TtlArg};
+use crate::cli::{AgentArgs, Switch, TtlArg};
 use crate::endpoint::Endpoint;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
@@ -63,12 +63,13 @@ pub struct Setup {
 /// # Errors
 /// If something that was asked for is not there, or no key is found.
 pub async fn setup(
-    args: &RunArgs,
+    args: &AgentArgs,
     environment: &Environment,
     questions: Arc<dyn Questions>,
 ) -> Result<Setup, Failure> {
     let mut notices = Vec::new();
-    let (ground, provider) = Ground::find(args, environment, &mut notices).await?;
+    let (ground, provider) =
+        Ground::find(args, environment, questions.is_anybody_there(), &mut notices).await?;
     let made = ground.made.clone();
     let done = Box::pin(put_together(ground, provider, questions, notices)).await;
     if let (Err(_), Some(folder)) = (&done, made) {
@@ -121,7 +122,7 @@ async fn put_together(
 /// Lets an agent see what is around it, and opens its lane; gives what the user should be told of that.
 fn begin(
     agent: &mut Agent<FileStore>,
-    args: &RunArgs,
+    args: &AgentArgs,
     Around { watcher, surroundings, hooks }: Around,
     opening: Option<LaneRecord>,
 ) -> Result<Vec<String>, Failure> {
@@ -141,7 +142,7 @@ fn not_kept_warm(agent: &Agent<FileStore>) -> Option<String> {
 }
 
 /// Refuses a level of effort that the model does not take.
-fn takes_effort(args: &RunArgs, rules: &Rules) -> Result<(), Failure> {
+fn takes_effort(args: &AgentArgs, rules: &Rules) -> Result<(), Failure> {
     let Some((effort, levels)) = args.effort.as_deref().zip(rules.efforts.as_ref()) else { return Ok(()) };
     if levels.contains(&effort) {
         return Ok(());
@@ -155,7 +156,7 @@ fn takes_effort(args: &RunArgs, rules: &Rules) -> Result<(), Failure> {
 }
 
 /// The head of a session, but for what it says of its surroundings.
-fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str) -> HeadSpec {
+fn head(args: &AgentArgs, endpoint: &Endpoint, rules: &Rules, model: &str) -> HeadSpec {
     let ttl = match args.ttl {
         TtlArg::FiveMinutes => Ttl::FiveMinutes,
         TtlArg::OneHour => Ttl::OneHour,
@@ -178,7 +179,7 @@ fn head(args: &RunArgs, endpoint: &Endpoint, rules: &Rules, model: &str) -> Head
     }
 }
 
-fn settings(args: &RunArgs, holding: &Holding, environment: &Environment) -> Result<Settings, Failure> {
+fn settings(args: &AgentArgs, holding: &Holding, environment: &Environment) -> Result<Settings, Failure> {
     let max_cost = match &args.max_usd {
         Some(text) => Some(text.parse::<Money>().map_err(|_| {
             Failure::usage(format!("`--max-usd {text}` is no amount")).hint("write dollars, for example 0.50")
@@ -196,7 +197,7 @@ fn settings(args: &RunArgs, holding: &Holding, environment: &Environment) -> Res
 }
 
 fn context(
-    args: &RunArgs,
+    args: &AgentArgs,
     endpoint: &Endpoint,
     store: &FileStore,
     conversation: &Conversation,

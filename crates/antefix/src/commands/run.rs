@@ -9,9 +9,9 @@ use antefix_session::conversation::Conversation;
 use antefix_session::event::SessionEvent;
 use antefix_session::record::EndReason;
 use antefix_session::spend::Spend;
+use antefix_tools::Jobs;
 use antefix_wire::assemble::Delta;
 use bytes::Bytes;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::asking::{self, Asker, ServerQuestions};
@@ -24,6 +24,7 @@ use crate::ledger::{self, Recorder};
 use crate::out::tell;
 use crate::screen::{Screen, harmless};
 use crate::setup::{Setup, setup};
+use crate::signals::Signals;
 use crate::stream_json::{EventWriter, Object, SCHEMA_VERSION, array, money, write_counts};
 
 /// `antefix run`
@@ -34,22 +35,22 @@ pub fn run(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failur
 }
 
 async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    if args.compact && !args.continue_last && args.resume.is_none() {
+    if args.compact && !args.agent.continue_last && args.agent.resume.is_none() {
         return Err(Failure::usage("there is no session to go on from a summary of")
             .hint("add --continue, or --resume ID"));
     }
     let said = if args.compact { None } else { Some(prompt(args)?) };
-    let terminal = asking::is_possible(args).then(std::sync::mpsc::channel);
+    let terminal = (args.output == Output::Text && asking::has_terminal()).then(std::sync::mpsc::channel);
     let of_servers = ServerQuestions::new(terminal.as_ref().map(|(questions, _)| questions.clone()));
     let Setup { mut agent, notices, simulator, settings, watch, jobs, skills, subagents } =
-        setup(args, environment, Arc::new(of_servers)).await?;
+        setup(&args.agent, environment, Arc::new(of_servers)).await?;
     let blocks = said.map(|Prompt { mut blocks, text }| {
         blocks.push(text_block(&skills.invocation(&text).unwrap_or(text)));
         blocks
     });
     let blocks = blocks.unwrap_or_default();
     let asker = terminal.map(|terminal| Asker::start(terminal, settings, environment.state.clone()));
-    let (asker, answers) = asker.unzip();
+    let (asker, answers) = asker.transpose()?.unzip();
     agent.guard(watch, answers);
     agent.employ(&subagents);
     let mut reporter = Reporter::new(args.output, environment.colour, simulator.is_some());
@@ -58,6 +59,7 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     let starts_cold = simulator.is_some();
     let mut recorder = recorder(environment, agent.session().conversation());
     let (interrupt, mut interrupts) = mpsc::unbounded_channel();
+    let mut signals = Signals::listen()?;
     let end = tokio::select! {
         end = act(args.compact, &mut agent, blocks, &mut interrupts, |shown| {
             reporter.show(&shown);
@@ -66,21 +68,15 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
                 asker.ask(question);
             }
         }) => end?,
-        () = second_interrupt(interrupt) => {
+        () = signals.pass_on(interrupt) => {
             return Err(Failure::interrupted("stopped at once").hint("go on with `antefix run --continue`"));
         }
     };
     let spent = agent.session().spent();
     let purse = subagents.purse();
     reporter.end(&session_id, &end, &spent, (purse.count(&session_id), purse.others(&session_id)));
-    if args.keep_jobs {
-        for (number, group) in jobs.leave() {
-            let end = group.map_or_else(
-                || "it has only just begun, so its process group is not known".to_owned(),
-                |group| format!("`kill -- -{group}` ends it"),
-            );
-            tell!("job {number} goes on; {end}");
-        }
+    if args.agent.keep_jobs {
+        leave(&jobs);
     }
     if let Some(simulator) = simulator {
         simulator.shutdown().await;
@@ -114,17 +110,29 @@ async fn act(
 }
 
 /// What keeps the ledger; without it the turn runs all the same, and the ledger is caught up later.
-fn recorder(environment: &Environment, conversation: &Conversation) -> Option<Recorder> {
+pub(super) fn recorder(environment: &Environment, conversation: &Conversation) -> Option<Recorder> {
     let recorder = Recorder::new(environment, conversation);
     recorder.map_err(|failure| tell!("the ledger is not kept in this turn: {failure}")).ok()
 }
 
-fn record(recorder: &mut Option<Recorder>, shown: &Shown<'_>) {
+/// Writes down what happened, if anything.
+pub(super) fn record(recorder: &mut Option<Recorder>, shown: &Shown<'_>) {
     if let (Some(open), Shown::Event(event)) = (recorder.as_mut(), shown)
         && let Err(failure) = open.note(event, antefix_runtime::clock::now().0)
     {
         tell!("the ledger is not kept in this turn: {failure}");
         *recorder = None;
+    }
+}
+
+/// Leaves the commands in the background running, and says how to end them.
+pub(super) fn leave(jobs: &Jobs) {
+    for (number, group) in jobs.leave() {
+        let end = group.map_or_else(
+            || "it has only just begun, so its process group is not known".to_owned(),
+            |group| format!("`kill -- -{group}` ends it"),
+        );
+        tell!("job {number} goes on; {end}");
     }
 }
 
@@ -174,24 +182,6 @@ fn read_stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes)?;
     String::from_utf8(bytes).map_err(|_| Failure::usage("the prompt on standard input is not UTF-8"))
-}
-
-/// Passes the first request to stop on (Ctrl-C, a closed terminal, or the system's) and returns at the second. The
-/// turn is closed and its commands are stopped in either case.
-async fn second_interrupt(interrupt: mpsc::UnboundedSender<()>) {
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let [Ok(mut interrupts), Ok(mut terminations), Ok(mut hangups)] = kinds.map(signal) else {
-        return std::future::pending().await;
-    };
-    for _ in 0..2 {
-        tokio::select! {
-            _ = interrupts.recv() => {}
-            _ = terminations.recv() => {}
-            _ = hangups.recv() => {}
-        }
-        // A turn that is over has no use for it.
-        let _ = interrupt.send(());
-    }
 }
 
 /// Prints a turn in the form asked for.

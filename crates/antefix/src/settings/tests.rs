@@ -313,8 +313,8 @@ fn a_tool_of_a_server_in_allow_is_a_rule_and_one_of_ours_is_a_choice() {
     ] {
         let cli = crate::cli::Cli::try_parse_from(["antefix", "run", "x", "--allow", list]).unwrap();
         let crate::cli::Command::Run(args) = cli.command else { panic!("another command") };
-        assert_eq!(Flags::of(&args).allow, rules, "{list}");
-        assert_eq!(tools(args.allow.as_deref().unwrap()), named, "{list}");
+        assert_eq!(Flags::of(&args.agent).allow, rules, "{list}");
+        assert_eq!(tools(args.agent.allow.as_deref().unwrap()), named, "{list}");
     }
 }
 

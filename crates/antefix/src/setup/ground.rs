@@ -25,7 +25,7 @@ use antefix_tools::{CONTRACT, Context};
 use super::delegates::{self, Delegates, Employer};
 use super::{hooks, notices, todo};
 use crate::asking;
-use crate::cli::{AutoCompact, RunArgs};
+use crate::cli::{AgentArgs, AutoCompact};
 use crate::endpoint::Endpoint;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -39,7 +39,7 @@ use crate::surroundings::{surroundings, watcher};
 /// An open session, whom it speaks to, and what holds in its folder.
 pub struct Ground<'a> {
     /// What was asked for.
-    pub args: &'a RunArgs,
+    pub args: &'a AgentArgs,
     /// Where the user's own files are.
     pub environment: &'a Environment,
     /// All sessions.
@@ -57,15 +57,17 @@ pub struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    /// Opens what was asked for, and finds who answers. All that may be refused is looked at before a session is made.
+    /// Opens what was asked for, and finds who answers; whether the folder is trusted is asked in a terminal if `is_asked`.
+    /// All that may be refused is looked at before a session is made.
     pub async fn find(
-        args: &'a RunArgs,
+        args: &'a AgentArgs,
         environment: &'a Environment,
+        is_asked: bool,
         notices: &mut Vec<String>,
     ) -> Result<(Self, Provider), Failure> {
         let here = folders::working_folder(args.cwd.as_deref())?;
         let sessions = folders::sessions(environment)?;
-        let mut holding = trusted(args, environment, &here)?;
+        let mut holding = trusted(args, environment, &here, is_asked)?;
         // An amount that is none is refused here already, and so are prices that cannot be read.
         super::settings(args, &holding, environment)?;
         let continued = continued(args, &sessions, &here)?;
@@ -260,10 +262,15 @@ pub struct Around {
     pub hooks: Hooks,
 }
 
-/// What holds in a folder, once the user was asked whether it is trusted.
-fn trusted(args: &RunArgs, environment: &Environment, here: &Path) -> Result<Holding, Failure> {
+/// What holds in a folder, once the user was asked whether it is trusted, if anybody can be asked.
+fn trusted(
+    args: &AgentArgs,
+    environment: &Environment,
+    here: &Path,
+    is_asked: bool,
+) -> Result<Holding, Failure> {
     let mut holding = Holding::read(here, environment, &Flags::of(args))?;
-    if asking::is_possible(args) {
+    if is_asked {
         asking::about_trust(&mut holding, environment)?;
         // What did not hold before may hold now.
         holding = Holding::read(here, environment, &Flags::of(args))?;
@@ -273,7 +280,7 @@ fn trusted(args: &RunArgs, environment: &Environment, here: &Path) -> Result<Hol
 
 /// What requests go through.
 fn provider(
-    args: &RunArgs,
+    args: &AgentArgs,
     environment: &Environment,
     endpoint: &Endpoint,
     notices: &mut Vec<String>,
@@ -295,7 +302,7 @@ fn provider(
     Ok(provider)
 }
 
-fn client(args: &RunArgs, base_url: &str, proxies: Proxies) -> Result<Client, Failure> {
+fn client(args: &AgentArgs, base_url: &str, proxies: Proxies) -> Result<Client, Failure> {
     let mut options = ClientOptions::new(base_url);
     options.proxies = proxies;
     if let Some(silence) = args.longest_silence {
@@ -310,7 +317,7 @@ fn client(args: &RunArgs, base_url: &str, proxies: Proxies) -> Result<Client, Fa
 /// The session that goes on, if one does and it is no copy; refused where it would go on with another provider than
 /// before and nobody asked for that.
 fn continued(
-    args: &RunArgs,
+    args: &AgentArgs,
     sessions: &Sessions,
     cwd: &Path,
 ) -> Result<Option<transcript::OpenSession>, Failure> {
@@ -324,7 +331,7 @@ fn continued(
 
 /// Without `--provider` a session goes on in its own dialect or not at all: what was said to one provider is not sent
 /// to another by mistake.
-fn stays(args: &RunArgs, conversation: &Conversation) -> Result<(), Failure> {
+fn stays(args: &AgentArgs, conversation: &Conversation) -> Result<(), Failure> {
     let other = conversation.lane().map(Lane::spec).filter(|lane| lane.dialect != Dialect::default());
     match (other, &args.provider) {
         (Some(lane), None) => {
@@ -335,7 +342,7 @@ fn stays(args: &RunArgs, conversation: &Conversation) -> Result<(), Failure> {
     }
 }
 
-fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::OpenSession, Failure> {
+fn open(args: &AgentArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::OpenSession, Failure> {
     if !args.continue_last && args.resume.is_none() {
         if args.fork || args.rewind.is_some() {
             return Err(Failure::usage("there is no session to go back in or to copy")
@@ -359,7 +366,7 @@ fn open(args: &RunArgs, sessions: &Sessions, cwd: &Path) -> Result<transcript::O
 
 /// The folder tools work in: what was asked for, or the session's own.
 fn session_folder(
-    args: &RunArgs,
+    args: &AgentArgs,
     conversation: &Conversation,
     here: PathBuf,
     notices: &mut Vec<String>,
@@ -378,7 +385,7 @@ fn session_folder(
 
 /// Starts the MCP servers, and waits for those that are required.
 async fn start_servers(
-    args: &RunArgs,
+    args: &AgentArgs,
     environment: &Environment,
     (holding, questions): (&Holding, Arc<dyn Questions>),
     notices: &mut Vec<String>,

@@ -8,7 +8,7 @@ use antefix_session::machine::Session;
 use antefix_session::record::LaneRecord;
 use antefix_session::spend::prices;
 
-use crate::cli::{RunArgs, Switch, TtlArg};
+use crate::cli::{AgentArgs, Switch, TtlArg};
 use crate::endpoint::Endpoint;
 use crate::settings::Settings as Holding;
 use crate::text::grouped;
@@ -29,7 +29,7 @@ pub fn goes_elsewhere(spec: &LaneRecord, scope: &str) -> Option<String> {
 }
 
 /// What was asked for and holds for a new session only: the head of this one is fixed.
-pub fn without_effect(args: &RunArgs) -> Option<String> {
+pub fn without_effect(args: &AgentArgs) -> Option<String> {
     let flags = [
         (args.system_prompt.is_some(), "--system-prompt"),
         (args.append_system_prompt.is_some(), "--append-system-prompt"),

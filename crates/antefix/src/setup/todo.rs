@@ -2,7 +2,7 @@ use std::path::Path;
 
 use antefix_tools::TodoLine;
 
-use crate::cli::RunArgs;
+use crate::cli::AgentArgs;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
@@ -10,7 +10,7 @@ use crate::settings::Settings;
 ///
 /// # Errors
 /// If the file cannot be read or is no list, or the model would not know of the change.
-pub(super) fn wanted(args: &RunArgs, holding: &Settings) -> Result<Option<Vec<TodoLine>>, Failure> {
+pub(super) fn wanted(args: &AgentArgs, holding: &Settings) -> Result<Option<Vec<TodoLine>>, Failure> {
     let Some(file) = &args.todo else { return Ok(None) };
     if !holding.reminders.is_on("todo") {
         return Err(Failure::usage("the list cannot be changed while reminders of the kind `todo` are off")

@@ -1,5 +1,6 @@
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -289,6 +290,17 @@ impl Invocation {
     pub fn spawn_into(mut self, path: &Path) -> Child {
         let file = fs::File::create(path).expect("a file for the output");
         self.command.stdout(file).stderr(Stdio::null()).spawn().expect("the binary starts")
+    }
+
+    /// The same call with this on its standard input, through a pipe.
+    pub fn ends_on(mut self, input: &str) -> Ended {
+        self.command.stdin(Stdio::piped());
+        let mut child = self.spawn();
+        let mut pipe = child.stdin.take().expect("a pipe");
+        // A process that has ended before it has read all takes no more.
+        let _ = pipe.write_all(input.as_bytes());
+        drop(pipe);
+        Ended::from(child.wait_with_output().expect("it ends")).lacks(KEY)
     }
 
     pub fn ends(mut self) -> Ended {

@@ -10,6 +10,7 @@ mod bill;
 mod bodies;
 mod case;
 mod catalogue;
+mod chat;
 mod compaction;
 mod compatible;
 mod context;

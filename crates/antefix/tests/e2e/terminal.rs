@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::case::{Case, Invocation, KEY};
 use crate::servers;
@@ -209,6 +210,66 @@ fn an_edit_is_shown_as_a_diff_before_and_after() {
     terminal.expect("It ends.");
     assert_eq!(terminal.ends().0, Some(0));
     assert_eq!(std::fs::read(case.project().join("a.txt")).expect("a file"), b"1\ntwo\n");
+}
+
+fn chats(case: &Case) -> Terminal {
+    let mut terminal = Terminal::start(case.antefix(["chat"]).env("TERM", "xterm"), 80);
+    terminal.expect("? Do you trust the files of").expect("[y]es, [n]o").enter("n\n").expect("1> ");
+    terminal
+}
+
+#[test]
+fn a_chat_asks_what_a_run_asks_and_goes_on() {
+    let case = case();
+    let mut terminal = chats(&case);
+    terminal.enter("Make\r").expect("$ touch made").expect("[a]lways here: ").enter("n\n");
+    terminal.expect("refused by you").expect("It ends.").expect("2> ");
+    assert!(!made(&case));
+    terminal.enter("Make\r").expect("· the cache expires in ").expect("[a]lways here: ").enter("y\n");
+    terminal.expect("It ends.").expect("3> ").enter("\u{4}").expect("`antefix chat --continue` goes on");
+    assert_eq!((terminal.ends().0, made(&case)), (Some(0), true));
+    assert_eq!(case.relations(), vec!["extends"; 3]);
+    case.goes_on();
+}
+
+#[test]
+fn ctrl_c_in_a_chat_stops_the_turn_and_not_the_chat() {
+    let case = case();
+    let mut terminal = chats(&case);
+    terminal.enter("Make\r").expect("[a]lways here: ").enter("\u{3}").expect("! stopped").expect("2> ");
+    terminal.enter("half a line\u{3}").expect("2> ").enter("Say it.\r").expect("It ends.").expect("3> ");
+    terminal.enter("/exit\r").expect("`antefix chat --continue` goes on");
+    assert_eq!((terminal.ends().0, made(&case)), (Some(0), false));
+    let sent = String::from_utf8_lossy(&case.sent().pop().expect("a body").bytes).into_owned();
+    assert!(sent.contains("Say it.") && !sent.contains("half a line"), "{sent}");
+    case.goes_on();
+}
+
+/// What is pasted, or behind a `\`, is one message.
+#[test]
+fn a_message_in_a_chat_may_have_several_lines() {
+    let case = case();
+    let mut terminal = chats(&case);
+    terminal.enter("one \\\r").expect("… ").enter("two\r").expect("It ends.").expect("2> ");
+    terminal.enter("\u{1b}[200~three\nfour\u{1b}[201~\r").expect("It ends.").expect("3> ").enter("\u{4}");
+    assert_eq!(terminal.ends().0, Some(0));
+    let sent = String::from_utf8_lossy(&case.sent().pop().expect("a body").bytes).into_owned();
+    assert!(sent.contains(r"one \ntwo") && sent.contains(r"three\nfour"), "{sent}");
+}
+
+#[test]
+fn a_chat_that_is_ended_from_outside_leaves_the_terminal_as_it_was() {
+    let case = case();
+    let mut terminal = chats(&case);
+    let before = tcgetattr(&terminal.master).expect("a terminal");
+    assert!(!before.local_modes.contains(LocalModes::ECHO), "the line is being edited");
+    let process = Pid::from_child(&terminal.child);
+    kill_process(process, Signal::TERM).expect("it runs");
+    terminal.expect("`antefix chat --continue` goes on");
+    let master = terminal.master.try_clone().expect("the same end");
+    assert_eq!(terminal.ends().0, Some(130));
+    let modes = tcgetattr(&master).expect("a terminal").local_modes;
+    assert!(modes.contains(LocalModes::ECHO | LocalModes::ICANON), "{modes:?}");
 }
 
 /// A case in which a tool of the server `c` asks for a colour and a number, and gives the answer as it got it.
