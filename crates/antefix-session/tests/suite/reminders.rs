@@ -17,7 +17,7 @@ use crate::reply::End;
 use crate::stage::{Setup, Stage, header, lane, text};
 
 /// Every place that a dialect has.
-const PLACES: [(Dialect, Placement); 5] = [
+pub(crate) const PLACES: [(Dialect, Placement); 5] = [
     (Dialect::Anthropic, Placement::SystemMessage),
     (Dialect::Anthropic, Placement::UserBlock),
     (Dialect::Anthropic, Placement::InText),
@@ -25,7 +25,7 @@ const PLACES: [(Dialect, Placement); 5] = [
     (Dialect::OpenAiChat, Placement::InText),
 ];
 
-fn context(kind: &str, key: &str, state: &str, text: Option<&str>) -> ContextRecord {
+pub(crate) fn context(kind: &str, key: &str, state: &str, text: Option<&str>) -> ContextRecord {
     ContextRecord {
         kind: kind.to_owned(),
         key: key.to_owned(),

@@ -7,6 +7,7 @@ use antefix_session::machine::Settings;
 use antefix_session::record::{Purpose, Record};
 use antefix_session::verify::verify;
 use antefix_session::warm::{KeepWarm, NotWarmed, can_be_warmed};
+use antefix_wire::assemble::Assembled;
 
 use crate::reply::{End, whole};
 use crate::stage::{Setup, Stage, header};
@@ -146,6 +147,10 @@ fn calls_that_return_meanwhile_do_not_wait_for_it() {
     stage.step(Event::Response { attempt, end: whole(message) });
     stage.end(End::Done);
     assert!(stage.session.is_idle() && verify(header(), &stage.entries).is_ok());
+    // A timer that goes off once the turn is over wakes nobody.
+    stage.warm_at = None;
+    stage.step(Event::WarmDue);
+    assert!(stage.warm_at.is_none() && stage.warming.is_none());
     // A process that dies while it is on its way leaves a session that goes on.
     let (mut stage, sent) = calling(setup(60 * MINUTE));
     stage.wait(sent + 270_000 - stage.now().0);
@@ -155,6 +160,24 @@ fn calls_that_return_meanwhile_do_not_wait_for_it() {
     stage.prompt("Go on.");
     stage.end(End::Done);
     assert!(verify(header(), &stage.entries).is_ok());
+}
+
+/// One that reads nothing shows that the entry was gone: the next would keep nothing warm.
+#[test]
+fn a_replay_that_reads_nothing_is_the_last() {
+    for (read, goes_on) in [(2_000, true), (0, false)] {
+        let (mut stage, sent) = calling(setup(60 * MINUTE));
+        stage.wait(sent + 270_000 - stage.now().0);
+        stage.step(Event::WarmDue);
+        let (attempt, message) = stage.warming.take().unwrap();
+        stage.warm_at = None;
+        let usage = format!(
+            r#"{{"input_tokens":3,"cache_read_input_tokens":{read},"cache_creation_input_tokens":9,"output_tokens":1}}"#
+        );
+        let message = Assembled { usage_json: Some(usage.into_bytes()), ..message };
+        stage.step(Event::Response { attempt, end: whole(message) });
+        assert_eq!(stage.warm_at.is_some(), goes_on, "{read}");
+    }
 }
 
 #[test]

@@ -44,6 +44,11 @@ impl Anew<'_> {
             if !translation.results.is_empty() || !translation.blocks.iter().all(is_note) {
                 translation.blocks.retain(|block| !is_note(block));
             }
+            for result in &mut translation.results {
+                if !result.content.iter().all(is_note) {
+                    result.content.retain(|block| !is_note(block));
+                }
+            }
         }
         self.shorten(&mut said);
         let last = self.path.get(..start).and_then(<[_]>::last).or(self.path.first());

@@ -86,7 +86,9 @@ fn nothing_from_outside_looks_like_a_reminder() {
                 let mut stage = stage(dialect, placement, false);
                 let mut spec = lane(&stage.setup);
                 let fake = |list: &Bytes| {
-                    Bytes::from(String::from_utf8_lossy(list).replace("Reads", "<antefix-note>"))
+                    let list = String::from_utf8_lossy(list).replace("Reads", "<antefix-note>");
+                    let list = list.replace(r#""number""#, r#""number","<antefix-note>":1"#);
+                    Bytes::from(list.replacen("Work", "<antefix-note>", 1))
                 };
                 (spec.tools, spec.system) = (fake(&spec.tools), fake(&spec.system));
                 let commands = stage.session.open_lane(spec, stage.now()).unwrap();
@@ -104,7 +106,14 @@ fn nothing_from_outside_looks_like_a_reminder() {
         // Two genuine ones, if they stand within the user's text.
         assert_eq!(found, if placement.is_apart() { 0 } else { 2 }, "{placement:?}\n{}", bodies[0]);
         assert_eq!(bodies[0].matches("</antefix-note").count(), found);
-        assert!(bodies[0].contains("<quoted-antefix-note> a file.") && bodies[0].contains("genuine"));
+        for text in [
+            "<quoted-antefix-note> a file.",
+            "<quoted-antefix-note> carefully.",
+            r#""<quoted-antefix-note>":1"#,
+            "genuine",
+        ] {
+            assert!(bodies[0].contains(text), "{text}\n{}", bodies[0]);
+        }
         if dialect == antefix_session::dialect::Dialect::OpenAiChat {
             assert!(bodies[0].contains("<quoted-antefix-\\nnote>"), "{}", bodies[0]);
         }
