@@ -176,12 +176,13 @@ fn what_cannot_be_sent_is_left_out_and_told() {
     bad.tools.push(tool("long", &"é".repeat(3_000_000), "{}"));
     bad.tools.push(tool("good", "Again.", "{}"));
     bad.tools.push(tool("日本", "Unicode.", "{}"));
+    bad.tools.push(tool("either", "One of two.", r#"{"type":"object","oneOf":[]}"#));
     bad.tools.push(tool("huge", "", &format!("{{\"x\":\"{}\"}}", "x".repeat(100_000))));
     let waiting = Offer { state: ServerState::Starting, ..offer("w", &[("t", "{}")]) };
     let session = Tools::begin(&Memory::with(vec![bad, waiting]), &spec(Deferral::Off, Dialect::Anthropic));
     let names: Vec<&str> = session.registry.names().skip(12).collect();
     assert_eq!(names, ["mcp__a__good", "mcp__a__long", "mcp__a_____5381d859"]);
-    assert_eq!(session.notices.len(), 4, "{:?}", session.notices);
+    assert_eq!(session.notices.len(), 5, "{:?}", session.notices);
     let long = session.catalogue.shown("mcp__a__long").unwrap().json().len();
     assert!(long < 4_200, "{long} bytes");
 }
@@ -376,8 +377,8 @@ async fn a_call_that_names_no_tool_is_told_so() {
 /// What was left out when a session began stays out in a later process, whatever its flags are.
 #[tokio::test]
 async fn a_selection_holds_for_the_whole_session() {
-    let servers = Memory::with(vec![offer("a", &[("t", "{}")]), offer("b", &[("u", "{}"), ("v", "{}")])]);
     for (deferral, dialect) in [(Deferral::Off, Dialect::Anthropic), (Deferral::All, Dialect::OpenAiChat)] {
+        let servers = Memory::with(vec![offer("a", &[("t", "{}")]), offer("b", &[("u", "{}"), ("v", "{}")])]);
         let (catalogue, mut registry) = own(&servers);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let selection = Selection {
@@ -395,6 +396,10 @@ async fn a_selection_holds_for_the_whole_session() {
             let text = later.call(left_out, "{}").await.as_text();
             assert!(text.starts_with(&format!("there is no tool `{left_out}`")), "{text}");
         }
+        // A server that is still starting may have them, and is not asked.
+        servers.set(vec![Offer { state: ServerState::Starting, ..offer("b", &[]) }]);
+        let arrives = |name| later.catalogue.tool(name).is_some();
+        assert_eq!(["mcp__b__u", "mcp__b__v"].map(arrives), [true, false]);
         let is_there = later.registry.names().any(|name| name == "bash");
         assert!(is_there, "{:?}", later.registry);
     }

@@ -59,3 +59,16 @@ impl Source for Definitions {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::watcher::tests::{around, at};
+
+    #[test]
+    fn a_folder_that_cannot_be_read_has_what_it_had() {
+        let mut source = Definitions::skills(|| None);
+        let seen = source.observe(&around("/w", at("2026-11-30T12:00:00Z")));
+        assert_eq!(seen, Err(Unavailable("a folder cannot be read".to_owned())));
+    }
+}

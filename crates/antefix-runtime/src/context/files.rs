@@ -107,6 +107,7 @@ mod tests {
 
     use antefix_session::record::Millis;
     use antefix_session::spend::Spend;
+    use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source as PolicySource};
     use antefix_tools::{FileFact, FileTable, Scope};
     use jiff::tz::TimeZone;
 
@@ -117,12 +118,13 @@ mod tests {
         folder: tempfile::TempDir,
         files: Arc<FileTable>,
         known: Bytes,
+        policy: Option<Arc<Policy>>,
     }
 
     impl Scene {
         fn new() -> Self {
             let (folder, files) = (tempfile::tempdir().unwrap(), Arc::default());
-            Self { folder, files, known: Bytes::from_static(b"null") }
+            Self { folder, files, known: Bytes::from_static(b"null"), policy: None }
         }
 
         fn path(&self) -> PathBuf {
@@ -153,7 +155,7 @@ mod tests {
                 now: Millis(1),
                 zone: TimeZone::UTC,
                 folder: self.folder.path().canonicalize().unwrap(),
-                policy: None,
+                policy: self.policy.clone(),
                 files: Arc::clone(&self.files),
                 spent: Spend::default(),
                 todo: None,
@@ -271,6 +273,19 @@ mod tests {
     fn a_file_that_was_not_seen_is_nothing() {
         let mut scene = Scene::new();
         scene.write("a\nb\n");
+        assert_eq!(scene.told(), None);
+    }
+
+    /// A rule that came since the model saw the file.
+    #[test]
+    fn what_a_rule_refuses_to_read_is_no_news() {
+        let mut scene = Scene::new();
+        scene.write("a\nb\n");
+        scene.sees(Scope::Whole);
+        scene.write("a\nsecret\n");
+        let (root, source) = (scene.path().with_file_name(""), PolicySource::new("test"));
+        let rule = Rule::parse("read(a.rs)", Effect::Deny, source.clone(), &root, None).unwrap();
+        scene.policy = Some(Arc::new(Policy::new(&root, Mode::default(), source).with_rules(vec![rule])));
         assert_eq!(scene.told(), None);
     }
 

@@ -63,3 +63,25 @@ impl Source for Memory {
         self.notes.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::watcher::tests::{around, at};
+
+    #[test]
+    fn notes_that_cannot_be_read_are_not_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.md");
+        let mut source = Memory::new(path.clone());
+        let mut look = || source.observe(&around("/w", at("2026-11-30T12:00:00Z")));
+        assert_eq!(look(), Ok(Vec::new()));
+        // Not even the superuser can follow it.
+        std::os::unix::fs::symlink("x".repeat(300), &path).unwrap();
+        let Unavailable(why) = look().unwrap_err();
+        assert!(why.starts_with(&format!("{} could not be read: ", path.display())), "{why}");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "mine").unwrap();
+        assert_eq!(look().unwrap()[0].detail, "mine");
+    }
+}

@@ -251,6 +251,23 @@ mod tests {
         }
     }
 
+    /// What the diff of one file takes of the room for all is not there for the next.
+    #[test]
+    fn diffs_share_their_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (one, two) = (root.join("1"), root.join("2"));
+        let table = seen(&one, &"twenty letters long\n".repeat(8), Scope::Whole);
+        std::fs::write(&two, "twenty letters long\n".repeat(8)).unwrap();
+        look(&table, &two, &"twenty letters long\n".repeat(8), Scope::Whole);
+        for path in [&one, &two] {
+            std::fs::write(path, "as many, but others.\n".repeat(8)).unwrap();
+        }
+        let has_diff = |present: &Present| matches!(&present.now, Now::Changed { diff: Some(_), .. });
+        let found: Vec<bool> = table.present(COMPARISON).iter().map(has_diff).collect();
+        assert_eq!(found, [true, false]);
+    }
+
     /// What the model itself has changed is what it knows; each time counts.
     #[test]
     fn an_own_change_is_none() {

@@ -137,13 +137,13 @@ mod tests {
         let input = |json: &str| Answer { input: Some(json.into()), ..Answer::default() };
         let mut outcome = Outcome::default();
         for (command, answer) in [
+            ("g", Answer { failure: Some("exit code 1".to_owned()), ..decided(Permission::Deny, "") }),
             ("a", decided(Permission::Allow, "fine")),
             ("b", decided(Permission::Deny, "never")),
             ("c", decided(Permission::Ask, "who knows")),
             ("d", decided(Permission::Deny, "no")),
             ("e", input("{\"x\":1}")),
             ("f", input("{\"x\":2}")),
-            ("g", Answer { failure: Some("exit code 1".to_owned()), ..decided(Permission::Allow, "") }),
             ("h", Answer { context: Some("c".to_owned()), ..Answer::default() }),
         ] {
             outcome.add(&hook(command), answer);
@@ -153,9 +153,9 @@ mod tests {
             input: Some(ChangedInput { by: hook("e").words(), json: b"{\"x\":1}".to_vec() }),
             context: vec![said("h", "c")],
             notices: vec![
+                "PreToolUse hook `g` (test) failed, and nothing it says counts: exit code 1".to_owned(),
                 "PreToolUse hook `f` (test) wants another input than PreToolUse hook `e` (test), which counts"
                     .to_owned(),
-                "PreToolUse hook `g` (test) failed, and nothing it says counts: exit code 1".to_owned(),
             ],
             ..Outcome::default()
         };

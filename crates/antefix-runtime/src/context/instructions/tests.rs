@@ -1,6 +1,7 @@
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
+use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source as PolicySource};
 use antefix_tools::{FileFact, FileTable, Scope};
 
 use super::*;
@@ -190,6 +191,45 @@ fn a_file_that_cannot_be_taken_is_a_note() {
         make(&root.join("w/AGENTS.md"));
         assert_eq!(look(&root, "w", &[], None), found(files, notes), "{name}");
     }
+}
+
+/// What a rule refuses to read is not told either, neither under its own name nor behind a link; nor is what is git's own.
+#[test]
+fn what_may_not_be_read_is_not_told() {
+    let folder = folder(&[
+        ("w/.git/HEAD", ""),
+        ("w/.git/config", "password"),
+        ("w/AGENTS.md", "@.env @refused.md @link.md @.git/config"),
+        ("w/.env", "secret"),
+        ("w/other.md", "other"),
+    ]);
+    let root = folder.path().canonicalize().unwrap();
+    let work = root.join("w");
+    symlink("other.md", work.join("refused.md")).unwrap();
+    symlink(".env", work.join("link.md")).unwrap();
+    let source = PolicySource::new("test");
+    let rule = |name: &str| {
+        Rule::parse(&format!("read({name})"), Effect::Deny, source.clone(), &work, None).unwrap()
+    };
+    let rules = [".env", "refused.md"].map(rule).to_vec();
+    let policy = Policy::new(&work, Mode::default(), source.clone()).with_rules(rules);
+    let around = Surroundings {
+        policy: Some(Arc::new(policy)),
+        ..around(&work.to_string_lossy(), at("2026-11-30T12:00:00Z"))
+    };
+    let mut instructions = Instructions::default();
+    let seen: Vec<String> =
+        instructions.observe(&around).unwrap().into_iter().map(|seen| seen.detail).collect();
+    assert_eq!(seen, ["@.env @refused.md @link.md @.git/config"]);
+    let left_out = |name: &str, why: &str| format!("{}/{name} was left out: {why}", work.display());
+    let refused = "a rule refuses that it is read";
+    let expect = [
+        left_out(".env", refused),
+        left_out("refused.md", refused),
+        left_out("link.md", refused),
+        left_out(".git/config", "it is git's own, and may hold a password"),
+    ];
+    assert_eq!(instructions.notes(), expect);
 }
 
 #[test]

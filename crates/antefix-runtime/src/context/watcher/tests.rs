@@ -315,6 +315,36 @@ async fn what_changes_is_told_once() {
     }
 }
 
+/// A look that was not waited for says how things were then: what it saw is dropped, and it is made again.
+#[tokio::test]
+async fn a_look_that_comes_too_late_is_made_again() {
+    let mut talk = Talk::new(Moment::Prompt, Reminders::default()).await;
+    *talk.view.lock().unwrap() = View::Hangs;
+    assert_eq!(talk.say().await, Vec::<String>::new());
+    *talk.view.lock().unwrap() = View::Is("b");
+    let told = loop {
+        let told = talk.say().await;
+        if !told.is_empty() {
+            break told;
+        }
+        // The late one is still on its way.
+        std::thread::yield_now();
+    };
+    assert_eq!(told, [r#""a" to "b""#]);
+}
+
+#[tokio::test]
+async fn behind_calls_only_those_are_asked_that_want_to_be() {
+    for (moment, expect) in [(Moment::Prompt, 0), (Moment::Later, 0), (Moment::Calls, 1)] {
+        let mut talk = Talk::new(moment, Reminders::default()).await;
+        talk.say().await;
+        *talk.view.lock().unwrap() = View::Is("b");
+        let around = around("/w", Millis(20_000));
+        let found = talk.watcher.after_calls(talk.session.conversation(), &around).await;
+        assert_eq!(found.len(), expect, "{moment:?}");
+    }
+}
+
 /// A process that is killed between looking and sending has told nothing.
 #[tokio::test]
 async fn what_was_seen_and_not_recorded_is_told_later() {
