@@ -8,6 +8,7 @@ mod epoch;
 mod expected;
 mod lane;
 mod message;
+mod offers;
 mod tail;
 
 pub use apply::ApplyError;
@@ -17,6 +18,7 @@ pub(crate) use epoch::COMPACTION;
 pub(crate) use expected::Reach;
 pub use lane::Lane;
 pub use message::{Call, Message, TOOL_CALL};
+pub use offers::{OFFERS, Offers, Standing, ToolChange};
 pub use tail::Tail;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -17,7 +17,7 @@ use antefix_wire::json::{Body, Node};
 use bytes::Bytes;
 
 use crate::closure::Texts;
-use crate::conversation::Call;
+use crate::conversation::{Call, ToolChange};
 use crate::record::{LaneRecord, Origin};
 
 /// A protocol that a lane's bodies are written in.
@@ -140,10 +140,12 @@ impl Dialect {
         }
     }
 
-    /// A message of nothing but reminders, of the role that says the lane's system prompt.
-    pub(crate) fn reminder(self, lane: &LaneRecord, texts: &[String]) -> Bytes {
+    /// A message of nothing but reminders and tools that are offered or withdrawn, of the role that says the lane's
+    /// system prompt.
+    pub(crate) fn reminder(self, lane: &LaneRecord, texts: &[String], changes: &[ToolChange]) -> Bytes {
         match self {
-            Self::Anthropic => anthropic::reminder(texts),
+            Self::Anthropic => anthropic::reminder(texts, changes),
+            // Lanes of this protocol have none.
             Self::OpenAiChat => chat::reminder(lane, texts),
         }
     }
@@ -227,6 +229,8 @@ pub(crate) struct Reading {
     pub(crate) server_calls: Vec<String>,
     /// Ids of such calls that have their result here.
     pub(crate) server_results: Vec<String>,
+    /// What becomes of the tools of the array here, in order.
+    pub(crate) tool_changes: Vec<ToolChange>,
 }
 
 /// Whether a block calls a tool that the provider runs.

@@ -154,6 +154,14 @@ pub struct LaneRecord {
 }
 
 impl LaneRecord {
+    /// Whether tools of its array can be offered and withdrawn in the midst of the conversation: its requests name the
+    /// beta for it, from the first one on, and reminders are system messages.
+    pub fn takes_tool_changes(&self) -> bool {
+        self.dialect == Dialect::Anthropic
+            && self.reminders == Placement::SystemMessage
+            && self.betas.iter().any(|beta| beta == TOOL_CHANGES_BETA)
+    }
+
     /// Whether what was said in another lane can be sent in this one as it is. Thinking is bound to the model that
     /// wrote it, so that a conversation with another one is said anew.
     pub fn takes_words_of(&self, other: &Self) -> bool {
@@ -255,6 +263,13 @@ pub struct PermissionRecord {
     /// input stays as it is in its message.
     pub effective_input: Option<Bytes>,
 }
+
+/// The beta of `tool_addition` and `tool_removal` in system messages.
+///
+/// Whether another set of betas costs the cache is not documented: cache diagnostics report it as `unavailable`
+/// (platform.claude.com/docs/en/build-with-claude/cache-diagnostics, August 2026). So it is part of a lane and named from
+/// its first request on, whether or not a tool ever changes.
+pub const TOOL_CHANGES_BETA: &str = "mid-conversation-tool-changes-2026-07-01";
 
 /// What [`PermissionRecord::source`] begins with where a rule or a mode wanted a question, whoever answered it.
 pub const ASKED_BY: &str = "asked by ";

@@ -1,6 +1,6 @@
 use antefix_models::Ttl;
 use antefix_prefix::{Chain, Position, Section, Segment};
-use antefix_wire::json::Body;
+use antefix_wire::json::{Body, Node};
 use bytes::Bytes;
 
 use super::message::segment_of;
@@ -28,6 +28,8 @@ pub struct Lane {
     segments: Vec<Segment>,
     static_head: Option<usize>,
     chain: Chain,
+    /// The tools of its array and whether they are deferred, where they can be offered and withdrawn.
+    tools: Vec<(String, bool)>,
 }
 
 impl Lane {
@@ -47,6 +49,7 @@ impl Lane {
             segments: positions.iter().map(segment_of).collect(),
             static_head: static_head(&positions, lane.static_blocks as usize),
             chain: Chain::of(&positions),
+            tools: if lane.takes_tool_changes() { tools_of(body.root()) } else { Vec::new() },
             head,
             holds_messages,
             lane,
@@ -110,6 +113,20 @@ impl Lane {
     pub(super) fn chain(&self) -> &Chain {
         &self.chain
     }
+
+    /// The tools of its array in order, and whether they are deferred; none where they can be neither offered nor
+    /// withdrawn.
+    pub(super) fn tools(&self) -> &[(String, bool)] {
+        &self.tools
+    }
+}
+
+fn tools_of(body: Node<'_>) -> Vec<(String, bool)> {
+    let tool = |tool: Node<'_>| {
+        let is_deferred = tool.get("defer_loading").and_then(Node::bool) == Some(true);
+        Some((tool.get("name")?.str()?.into_owned(), is_deferred))
+    };
+    body.get("tools").into_iter().flat_map(Node::items).filter_map(tool).collect()
 }
 
 fn static_head(positions: &[Position], static_blocks: usize) -> Option<usize> {

@@ -5,6 +5,7 @@ use antefix_prefix::{Position, Segment};
 use antefix_wire::json::{Body, Kind, Node, compact};
 use bytes::Bytes;
 
+use super::ToolChange;
 use crate::dialect::{Dialect, Reading};
 use crate::record::{MessageRecord, Origin, RecordId};
 
@@ -85,6 +86,8 @@ pub struct Message {
     server_calls: Vec<String>,
     /// Ids of such calls that have their result here.
     server_results: Vec<String>,
+    /// What becomes of the tools of the array here, in order.
+    tool_changes: Vec<ToolChange>,
 }
 
 impl Message {
@@ -94,7 +97,8 @@ impl Message {
         record: &MessageRecord,
         fragment: Bytes,
     ) -> Result<(Self, Vec<Position>), String> {
-        let Reading { positions, is_user, calls, server_calls, server_results } = dialect.read(&fragment)?;
+        let Reading { positions, is_user, calls, server_calls, server_results, tool_changes } =
+            dialect.read(&fragment)?;
         let message = Self {
             place,
             origin: record.origin,
@@ -106,6 +110,7 @@ impl Message {
             calls,
             server_calls,
             server_results,
+            tool_changes,
             fragment,
         };
         Ok((message, positions))
@@ -169,6 +174,12 @@ impl Message {
     /// Its bytes, as sent but for markers; several messages of Chat Completions are set apart by commas.
     pub fn fragment(&self) -> &Bytes {
         &self.fragment
+    }
+
+    /// What becomes here of the tools of the array, in order: a result may show one, a reminder may offer or withdraw
+    /// one.
+    pub fn tool_changes(&self) -> &[ToolChange] {
+        &self.tool_changes
     }
 
     /// The tools it calls, in order.

@@ -11,7 +11,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{Head, Ids, Reading, Translation, in_pattern, is_server_call, open_envelope, parse};
 use crate::closure::{Texts, is_blank_text, text_block};
-use crate::conversation::Call;
+use crate::conversation::{Call, ToolChange};
 use crate::record::{LaneRecord, Origin};
 
 pub(super) fn positions(body: Node<'_>) -> Result<Vec<Position>, String> {
@@ -44,6 +44,7 @@ pub(super) fn read(fragment: &[u8]) -> Result<Reading, String> {
         calls: message.content.iter().filter_map(call_of).collect(),
         server_calls: message.content.iter().filter_map(server_call).collect(),
         server_results: message.content.iter().filter_map(server_result).collect(),
+        tool_changes: message.content.iter().flat_map(tool_changes).collect(),
     })
 }
 
@@ -93,9 +94,26 @@ pub(super) fn sealed(results: &[Bytes], inside: &[Bytes], blocks: &[Bytes]) -> B
     message("user", &parts)
 }
 
-pub(super) fn reminder(texts: &[String]) -> Bytes {
-    let blocks: Vec<Bytes> = texts.iter().map(|text| text_block(text)).collect();
+/// Texts first: they say why tools come and go.
+pub(super) fn reminder(texts: &[String], changes: &[ToolChange]) -> Bytes {
+    let texts = texts.iter().map(|text| text_block(text));
+    let blocks: Vec<Bytes> = texts.chain(changes.iter().map(tool_change)).collect();
     message("system", &blocks)
+}
+
+/// A block that offers or withdraws a tool of the array.
+///
+/// Source: `beta_request_tool_addition_block_param.py`, `beta_request_tool_removal_block_param.py` and
+/// `beta_tool_change_tool_reference_param.py` of the `anthropic` SDK 2.14.0 (November 2026).
+fn tool_change(change: &ToolChange) -> Bytes {
+    let (kind, name) = match change {
+        ToolChange::Offered(name) => ("tool_addition", name),
+        ToolChange::Withdrawn(name) => ("tool_removal", name),
+    };
+    let mut out = format!(r#"{{"type":"{kind}","tool":{{"type":"tool_reference","name":"#).into_bytes();
+    write_string(&mut out, name);
+    out.extend_from_slice(b"}}");
+    out.into()
 }
 
 /// The blocks that are whole, and text as far as it came, in front of a call of the provider's tools that stays
@@ -208,6 +226,23 @@ fn server_call(block: &Block<'_>) -> Option<String> {
 fn server_result(block: &Block<'_>) -> Option<String> {
     let is_clients = block.kind == BlockKind::ToolResult;
     Some(block.node.get("tool_use_id").filter(|_| !is_clients)?.str()?.into_owned())
+}
+
+/// What a block makes of tools of the array: a change, or a result that shows some.
+fn tool_changes(block: &Block<'_>) -> Vec<ToolChange> {
+    let text = |node: Node<'_>, member: &str| Some(node.get(member)?.str()?.into_owned());
+    let named = || block.node.get("tool").and_then(|tool| text(tool, "name"));
+    match block.kind {
+        BlockKind::ToolAddition => named().map(ToolChange::Offered).into_iter().collect(),
+        BlockKind::ToolRemoval => named().map(ToolChange::Withdrawn).into_iter().collect(),
+        BlockKind::ToolResult => {
+            let items = block.node.get("content").into_iter().flat_map(Node::items);
+            let found =
+                items.filter(|item| item.get("type").is_some_and(|kind| kind.is_str("tool_reference")));
+            found.filter_map(|item| text(item, "tool_name")).map(ToolChange::Offered).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The id of the call whose result a block is.

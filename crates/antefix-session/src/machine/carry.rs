@@ -78,7 +78,7 @@ impl Session {
         }
         let mut written = lane.dialect.translate(&translation, ids, &self.settings.texts);
         if !waits.is_empty() && lane.reminders.is_apart() {
-            written.push((Origin::Reminder, lane.dialect.reminder(lane, &texts(&waits))));
+            written.push((Origin::Reminder, lane.dialect.reminder(lane, &texts(&waits), &[])));
         }
         written
     }

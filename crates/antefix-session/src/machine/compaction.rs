@@ -226,6 +226,7 @@ impl Session {
         let tokens = self.conversation.estimated_tokens();
         step.emit(SessionEvent::CompactionEnded { tokens, failure: None });
         if goes_on.is_some() {
+            self.offer_anew(step, now)?;
             return self.request(step, 0, now);
         }
         self.rest(step);

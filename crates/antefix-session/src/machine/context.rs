@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::calls::deep;
 use super::{Session, SessionError, Step};
 use crate::closure::text_block;
-use crate::conversation::Lane;
+use crate::conversation::{Lane, ToolChange};
 use crate::event::SessionEvent;
 use crate::placement::Placement;
 use crate::record::{ContextRecord, MessageContent, MessageRecord, Millis, Origin, Record, RecordId};
@@ -51,7 +51,9 @@ impl Session {
         let waits: Vec<(RecordId, ContextRecord)> =
             self.conversation.unsaid().into_iter().map(|(id, context)| (id, context.clone())).collect();
         let says: Vec<RecordId> = waits.iter().map(|(id, _)| *id).collect();
-        let apart = (is_apart && !waits.is_empty()).then(|| dialect.reminder(lane, &texts(&waits)));
+        let changes = self.conversation.due_tool_changes();
+        let is_something = !waits.is_empty() || !changes.is_empty();
+        let apart = (is_apart && is_something).then(|| dialect.reminder(lane, &texts(&waits), &changes));
         let notes = if is_apart { Vec::new() } else { notes(&waits) };
         let is_inside = blocks.is_empty() && lane.reminders == Placement::InText;
         let content = match results.is_empty() {
@@ -74,7 +76,43 @@ impl Session {
         for (_, ContextRecord { kind, key, text, .. }) in waits {
             step.emit_later(SessionEvent::Reminder { kind, key, text: text.unwrap_or_default() });
         }
+        self.show_changes(step, &changes);
         Ok(())
+    }
+
+    /// Offers and withdraws what a new head has left otherwise, where the next request goes on behind it: nothing more
+    /// is said before.
+    pub(super) fn offer_anew(&mut self, step: &mut Step, now: Millis) -> Result<(), SessionError> {
+        let changes = self.conversation.due_tool_changes();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let lane = self.conversation.lane().map(Lane::spec).ok_or(SessionError::NoLane)?;
+        let content = MessageContent::Fragment(lane.dialect.reminder(lane, &[], &changes));
+        self.message(step, Origin::Reminder, content, now)?;
+        self.show_changes(step, &changes);
+        Ok(())
+    }
+
+    fn show_changes(&self, step: &mut Step, changes: &[ToolChange]) {
+        let listed = |is_meant: fn(&ToolChange) -> Option<&String>| {
+            let names: Vec<String> =
+                changes.iter().filter_map(is_meant).map(|name| format!("`{name}`")).collect();
+            (!names.is_empty()).then(|| names.join(", "))
+        };
+        let offered = listed(|change| if let ToolChange::Offered(name) = change { Some(name) } else { None });
+        let withdrawn =
+            listed(|change| if let ToolChange::Withdrawn(name) = change { Some(name) } else { None });
+        let offered = offered.map(|names| format!("It may call {names}."));
+        let withdrawn = withdrawn.map(|names| format!("It may not call {names} any more."));
+        let text: Vec<String> = withdrawn.into_iter().chain(offered).collect();
+        if !text.is_empty() {
+            step.emit_later(SessionEvent::Reminder {
+                kind: TOOLS.to_owned(),
+                key: String::new(),
+                text: text.join(" "),
+            });
+        }
     }
 }
 
@@ -102,3 +140,6 @@ pub(super) fn notes(waits: &[(RecordId, ContextRecord)]) -> Vec<Bytes> {
     let note = |context: &ContextRecord| Some(text_block(&tagged(&context.kind, context.text.as_ref()?)));
     waits.iter().filter_map(|(_, context)| note(context)).collect()
 }
+
+/// The kind of reminders of tools.
+const TOOLS: &str = "tools";

@@ -15,11 +15,12 @@ pub fn extends(earlier: &[u8], later: &[u8]) -> bool {
     rest == b"]}" || rest.starts_with(b",") && rest.ends_with(b"]}")
 }
 
-/// What a provider reads of a stripped body, piece by piece: tools, system blocks, message blocks; a message's
+/// What a provider reads of a stripped body, piece by piece: tools but for those that are deferred, system blocks, message blocks; a message's
 /// role stands with its first block. In Chat Completions, which these tests tell by their usage option, a message is
 /// one piece.
 pub fn pieces(body: &[u8]) -> Vec<Vec<u8>> {
     let mut out = elements(body, br#","tools":["#);
+    out.retain(|tool| !tool.ends_with(br#","defer_loading":true}"#));
     if body.windows(16).take(200).any(|window| window == br#""stream_options""#) {
         out.extend(elements(body, br#""messages":["#));
         return out;

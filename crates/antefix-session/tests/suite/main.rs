@@ -10,6 +10,7 @@ mod chat;
 mod compaction;
 mod forecast;
 mod format;
+mod offers;
 mod random;
 mod reminders;
 mod replay;

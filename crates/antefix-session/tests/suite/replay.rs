@@ -177,6 +177,7 @@ impl Conversation {
             bare: random.once_in(8),
             settings,
             reminders: Some(*random.pick(&Placement::ALL)),
+            changes: false,
             model: None,
             window: None,
             engine: None,

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use antefix_models::{Platform, Rules, Tokens, Ttl, rules};
 use antefix_prefix::Limit;
 use antefix_session::closure::text_block;
-use antefix_session::conversation::{Call, Conversation};
+use antefix_session::conversation::{Call, Conversation, OFFERS};
 use antefix_session::dialect::Dialect;
 use antefix_session::event::{Command, Event, Refreshed, RequestReport, Returned, SessionEvent, WarmReport};
 use antefix_session::machine::{Session, Settings};
 use antefix_session::placement::Placement;
 use antefix_session::record::{
     AttemptId, ContextRecord, EndReason, Entry, Forecast, Header, LaneRecord, Millis, PermissionRecord,
-    Planned, Record,
+    Planned, Record, TOOL_CHANGES_BETA,
 };
 use antefix_session::warm::Outlook;
 use antefix_sim::{Binding, Config, Engine, HttpRequest, Script, Simulator};
@@ -36,6 +36,8 @@ pub struct Setup {
     pub bare: bool,
     /// Where reminders stand, if not where the dialect has them.
     pub reminders: Option<Placement>,
+    /// The lane's tools can be offered and withdrawn, and there is one more, `late`, which is deferred.
+    pub changes: bool,
     /// A model of the Messages API, in the place of the usual ones.
     pub model: Option<&'static str>,
     /// The context window in tokens, where it is not the model's own.
@@ -53,6 +55,7 @@ impl Default for Setup {
             cache: Some(Ttl::FiveMinutes),
             bare: false,
             reminders: None,
+            changes: false,
             model: None,
             window: None,
             engine: None,
@@ -192,7 +195,17 @@ impl Stage {
     pub fn refreshed(&self) -> Event {
         let lane = self.session.conversation().lane().expect("a lane is open").spec().clone();
         let system = text(&lane.system).replace(r#"\"Now\""#, r#"\"Later\""#).into();
-        let refreshed = Refreshed { lane: LaneRecord { system, ..lane }, state: self.state.clone() };
+        // The head that is asked for anew knows which tools should be offered.
+        let offers = self.session.conversation().known(OFFERS, "").cloned();
+        let offers = offers.map(|state| ContextRecord {
+            kind: OFFERS.to_owned(),
+            key: String::new(),
+            state,
+            text: None,
+        });
+        let baseline = offers.map_or(lane.baseline.clone(), |offers| vec![offers]);
+        let refreshed =
+            Refreshed { lane: LaneRecord { system, baseline, ..lane }, state: self.state.clone() };
         Event::Refreshed(Box::new(refreshed))
     }
 
@@ -471,8 +484,13 @@ impl Stage {
         if self.setup.dialect == Dialect::OpenAiChat {
             return chat::answer(&mut self.chat_simulator, body, self.now, self.setup.thinking);
         }
-        let headers = [("x-api-key", "acme/main/secret"), ("anthropic-version", "2023-06-01")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let betas = self.session.conversation().lane().expect("a lane is open").spec().betas.join(",");
+        let headers = [
+            ("x-api-key", "acme/main/secret"),
+            ("anthropic-version", "2023-06-01"),
+            ("anthropic-beta", &betas),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let request = HttpRequest { method: "POST", path: "/v1/messages", headers: &headers, body };
         let response = self.simulator.handle(&request, antefix_sim::Millis(self.now));
         let answer = response.bytes();
@@ -556,6 +574,11 @@ pub fn lane(setup: &Setup) -> LaneRecord {
     let system =
         if setup.bare { b"[]".to_vec() } else { [b"[", &prompt[..], b",", &baseline, b"]"].concat() };
     let tools = if setup.bare { "[]" } else { TOOLS };
+    let late = format!("{},{LATE}]", TOOLS.trim_end_matches(']'));
+    let (tools, betas) = match setup.changes {
+        true => (late.as_str(), vec![TOOL_CHANGES_BETA.to_owned()]),
+        false => (tools, vec!["some-beta-2026-01-01".to_owned()]),
+    };
     LaneRecord {
         dialect: Dialect::Anthropic,
         keeps_reasoning: false,
@@ -564,9 +587,9 @@ pub fn lane(setup: &Setup) -> LaneRecord {
         platform: Platform::Anthropic,
         model: model(setup).to_owned(),
         scope: "5c09e".to_owned(),
-        betas: vec!["some-beta-2026-01-01".to_owned()],
+        betas,
         envelope: envelope.into(),
-        tools: Bytes::from_static(tools.as_bytes()),
+        tools: Bytes::copy_from_slice(tools.as_bytes()),
         system: system.into(),
         static_blocks: u64::from(!setup.bare),
         cache: setup.cache,
@@ -592,5 +615,8 @@ pub fn relations(sent: &[Sent]) -> BTreeMap<&'static str, u64> {
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+const LATE: &str =
+    r#"{"name":"late","description":"Comes late.","input_schema":{"type":"object"},"defer_loading":true}"#;
 
 const TOOLS: &str = r#"[{"name":"read","description":"Reads a file.","input_schema":{"type":"object","properties":{"z":{"type":"number"},"a":{"type":"string"}}}},{"name":"edit","description":"Edits a file.","input_schema":{"type":"object"}}]"#;
