@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import chat_model
+import tool_changes
 from cache_model import Rules, bill, counter
 from captured import BadInput, Request, Segment, read_capture
 from lineage import bytes_difference, shared_segments
@@ -120,12 +121,27 @@ def told(cell: Cell) -> Iterator[str]:
     yield from cell.only_says(cell.about["again"][0], cell.about["again_prompt"])
 
 
+def changed(cell: Cell) -> Iterator[str]:
+    """Tools are withdrawn and offered as declared, once, by the provider's rules, and under one set of betas."""
+    if cell.column not in MESSAGES:
+        return
+    read = {n: tool_changes.read((cell.folder / f"{n:06}.body.json").read_bytes(), dict(one.lane)["betas"]) for n, one in cell.requests.items()}
+    for n, one in read.items():
+        yield from (f"request {n}: {finding}" for finding in one.findings)
+    old = len(read[cell.about["task"]].changes)
+    for n in (cell.about["message"][0], cell.about["again"][-1]):
+        found = [change for _, change in read[n].changes[old:]]
+        if found != cell.about["changes"]:
+            yield f"request {n} changes tools by {found}, and is declared to by {cell.about['changes']}"
+    sets = {dict(one.lane)["betas"] for one in cell.requests.values() if one.model == cell.requests[cell.about["task"]].model}
+    if len(sets) > 1:
+        yield f"the set of betas changes: {sorted(sets)}"
+
+
 def billed(cell: Cell) -> Iterator[str]:
     """Does the server's bill agree with our own model of its cache?"""
     if any(one.usage is None for one in cell.requests.values()):
         return  # cut off before it was told
-    if any(b'"tool_reference"' in one.raw for request in cell.requests.values() for one in request.segments):
-        return  # stands for a definition elsewhere, and cannot be counted alone
     if cell.column in MESSAGES:
         for one in bill(list(cell.requests.values()), Rules(), counter("simulator")):
             yield from (f"request {one.n}: {finding}" for finding in one.findings)
@@ -152,7 +168,7 @@ def judge(cell: Cell, expected: Fraction) -> tuple[Fraction, Fraction, list[str]
     later = cell.shares(again)
     if later[0] != 1 or not (cell.about["loses_on"] or cell.enough(later[1], expected, again[0])):
         findings.append("the third message does not keep and read all")
-    return kept, cached, findings + list(told(cell)) + list(billed(cell))
+    return kept, cached, findings + list(told(cell)) + list(changed(cell)) + list(billed(cell))
 
 
 def compare(reported: dict[str, Any]) -> list[str]:

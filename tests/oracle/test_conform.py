@@ -53,7 +53,7 @@ def write_cell(folder: Path, bodies: list[Body], **about: Any) -> None:
     write_capture(folder, sent)
     cell = {"row": "git", "column": COLUMN, "declared": "kept", "task": 1, "message": [2], "again": [3], "goes_back": False}
     cell["loses_on"] = False
-    cell |= {"prompt": "Next.", "again_prompt": "Last.", "told": [NOTE], "says_nothing": False}
+    cell |= {"prompt": "Next.", "again_prompt": "Last.", "told": [NOTE], "says_nothing": False, "changes": []}
     (folder / "cell.json").write_text(json.dumps(cell | about))
 
 
@@ -73,6 +73,19 @@ def edit(request: int, message: int, words: str) -> Callable[[list[Body]], Any]:
     return lambda bodies: bodies[request]["messages"][message]["content"][0].update(text=words)
 
 
+def withdraw(tool: str) -> Callable[[list[Body]], Any]:
+    """Withdraws a tool behind the second message; there is one, `read`."""
+    change = {"role": "system", "content": [{"type": "tool_removal", "tool": {"type": "tool_reference", "name": tool}}]}
+
+    def edited(bodies: list[Body]) -> None:
+        for at, body in enumerate(bodies):
+            body["tools"] = [{"name": "read", "input_schema": {}}]
+            if at:
+                body["messages"].insert(3, change)
+
+    return edited
+
+
 class Cells(unittest.TestCase):
     CASES: tuple[tuple[str, Callable[[list[Body]], Any], Body, Body, list[str]], ...] = (
         ("all is well", lambda bodies: None, {}, {}, []),
@@ -87,6 +100,9 @@ class Cells(unittest.TestCase):
         ("a limit without a source", lambda bodies: None, {"declared": "provider-limited"}, {"declared": "provider-limited"}, ["a loss without a source"]),
         ("another share was reported", lambda bodies: None, {"cached_share": 0.9}, {}, ["cached_share is reported as 0.9, and is 1.0"]),
         ("another verdict was reported", lambda bodies: None, {"ok": False}, {}, ["reported as not as declared"]),
+        ("tools are not changed as declared", lambda bodies: None, {}, {"changes": ["-read"]}, ["request 2 changes tools by [], and is declared to by ['-read']", "request 3 changes tools"]),
+        ("a tool is withdrawn unasked", withdraw("read"), {}, {}, ["request 2 changes tools by ['-read']", "without the beta"]),
+        ("a tool is withdrawn that is not there", withdraw("gone"), {}, {"changes": ["-gone"]}, ["`gone` does not stand in the array"]),
         ("another row was reported", lambda bodies: None, {"row": "date"}, {}, ["the capture is of row `git`"]),
     )
 

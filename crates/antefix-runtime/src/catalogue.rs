@@ -9,6 +9,7 @@ mod denied;
 mod entry;
 mod hub;
 mod offer;
+mod offers;
 mod remote;
 mod search;
 mod shown;
@@ -20,11 +21,12 @@ pub use denied::DeniedSource;
 pub use entry::Entry;
 pub use hub::{GRACE, McpServers};
 pub use offer::{NoServers, Offer, OfferedTool, RemoteCall, RemoteFailure, ServerState, Servers};
+pub use offers::OfferSource;
 pub use source::{InstructionSource, ToolSource};
 pub use tools::{ToolCall, ToolSearch};
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use antefix_mcp::server_part;
 use antefix_models::Tokens;
@@ -39,6 +41,12 @@ use remote::RemoteTool;
 pub struct Catalogue {
     servers: Arc<dyn Servers>,
     session: OnceLock<Session>,
+    /// Tools that the session's settings ask for in the midst of it.
+    loaded: OnceLock<Vec<String>>,
+    /// Tools that the user's settings refuse altogether, as of the last look.
+    denied: Mutex<BTreeSet<String>>,
+    /// Tools of the array that the model is not offered, each with why, as of the last look.
+    withdrawn: Mutex<BTreeMap<String, String>>,
 }
 
 /// Which tools a session has at all, decided when it begins.
@@ -67,7 +75,13 @@ pub struct ListingSpec {
 impl Catalogue {
     /// A catalogue of no session yet.
     pub fn new(servers: Arc<dyn Servers>) -> Self {
-        Self { servers, session: OnceLock::new() }
+        Self {
+            servers,
+            session: OnceLock::new(),
+            loaded: OnceLock::new(),
+            denied: Mutex::default(),
+            withdrawn: Mutex::default(),
+        }
     }
 
     /// The servers.
@@ -174,16 +188,33 @@ impl Catalogue {
         servers
     }
 
-    /// The tools that a search may find: those the model has not been shown with the array.
+    /// Whether the lane's array holds a tool of that name, or one of that server.
+    pub fn lists(&self, name: &str) -> bool {
+        let names = self.session.get().into_iter().flat_map(|session| &session.frozen);
+        let mut listed = names.filter(|(_, frozen)| frozen.listing != Listing::Hidden);
+        listed.any(|(listed, _)| is_selected(listed, Some(&[name.to_owned()]), &[]))
+    }
+
+    /// Has tools of the session's array offered that are deferred in it.
+    pub fn load(&self, names: Vec<String>) {
+        drop(self.loaded.set(names));
+    }
+
+    /// The tools that a search may find: those the model has not been shown with the array, and those that are not any
+    /// more what it shows; of what was withdrawn for another reason, none.
     pub(crate) fn findable(&self) -> Vec<(Definition, Listing)> {
         let frozen = self.session.get().into_iter().flat_map(|session| &session.frozen);
+        let withdrawn = self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let deferred = frozen.filter(|(_, frozen)| frozen.listing != Listing::Open);
         let mut found: BTreeMap<String, (Definition, Listing)> = deferred
+            .filter(|(name, _)| !withdrawn.contains_key(*name))
             .map(|(name, frozen)| (name.clone(), (frozen.definition.clone(), frozen.listing)))
             .collect();
         for entry in self.entries().0 {
             let name = entry.definition.name();
-            if self.listing(name).is_none() {
+            // What the array shows of a tool that has changed does not hold: it is shown as it is.
+            let has_changed = withdrawn.get(name).is_some_and(|why| why == offers::CHANGED);
+            if self.listing(name).is_none() || has_changed {
                 found.entry(name.to_owned()).or_insert((entry.definition, Listing::Hidden));
             }
         }

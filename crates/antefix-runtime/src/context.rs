@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use antefix_session::conversation::Offers;
 use antefix_session::record::{ContextRecord, Millis};
 use antefix_session::spend::Spend;
 use antefix_tools::permission::{Policy, Verdict};
@@ -167,6 +168,8 @@ pub struct Surroundings {
     pub spent: Spend,
     /// The list of what is to be done; `None` where a session begins.
     pub todo: Option<TodoStand>,
+    /// How the tools of the lane's array stand; none where they can be neither offered nor withdrawn.
+    pub offers: Option<Arc<Offers>>,
     /// Calls have just returned; in front of a prompt and for the head they have not.
     pub is_behind_calls: bool,
 }

@@ -312,12 +312,19 @@ impl<S: TranscriptStore> Agent<S> {
     ) {
         turn.stop = Cancellation::new();
         let (provider, outbox, stop) = (Arc::clone(&self.provider), turn.outbox.clone(), turn.stop.clone());
+        let betas = self.betas();
         turn.tasks.spawn(async move {
             let deltas = outbox.clone();
             // The turn may be gone; what is sent to it then is of no interest.
-            let end = provider.send(body, &stop, |delta| drop(deltas.send(Inbox::Delta(delta)))).await;
+            let show = |delta| drop(deltas.send(Inbox::Delta(delta)));
+            let end = provider.send(body, &betas, &stop, show).await;
             drop(outbox.send(Inbox::Event(Box::new(Event::Response { attempt, end }))));
         });
+    }
+
+    /// The betas that the lane's requests name.
+    fn betas(&self) -> Vec<String> {
+        self.session.conversation().lane().map(|lane| lane.spec().betas.clone()).unwrap_or_default()
     }
 
     /// Sends an earlier request once more; nothing of its reply is shown.
@@ -327,9 +334,9 @@ impl<S: TranscriptStore> Agent<S> {
         body: antefix_session::conversation::ComposedBody,
         turn: &mut Running,
     ) {
-        let (provider, outbox) = (Arc::clone(&self.provider), turn.outbox.clone());
+        let (provider, outbox, betas) = (Arc::clone(&self.provider), turn.outbox.clone(), self.betas());
         turn.tasks.spawn(async move {
-            let end = provider.send(body, &Cancellation::new(), |_| ()).await;
+            let end = provider.send(body, &betas, &Cancellation::new(), |_| ()).await;
             drop(outbox.send(Inbox::Event(Box::new(Event::Response { attempt, end }))));
         });
     }

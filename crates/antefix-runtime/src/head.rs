@@ -9,7 +9,7 @@ pub use prompt::STATIC_PROMPT;
 use antefix_models::{Platform, Rules, Ttl};
 use antefix_session::dialect::Dialect;
 use antefix_session::placement::Placement;
-use antefix_session::record::LaneRecord;
+use antefix_session::record::{ContextRecord, LaneRecord, TOOL_CHANGES_BETA};
 use antefix_tools::Registry;
 use bytes::Bytes;
 
@@ -139,12 +139,20 @@ pub fn with_baseline(lane: LaneRecord, baseline: Baseline, is_subagent: bool) ->
     match system {
         Some(system) => {
             let mut records = baseline.records;
+            let is_new = |record: &ContextRecord| records.iter().any(|new| new.kind == record.kind);
             let kept = lane.baseline.iter().filter(|record| !KINDS.contains(&record.kind.as_str()));
-            records.extend(kept.cloned());
+            let kept: Vec<ContextRecord> = kept.filter(|record| !is_new(record)).cloned().collect();
+            records.extend(kept);
             LaneRecord { system, baseline: records, ..lane }
         }
         None => lane,
     }
+}
+
+/// The betas that the requests of a lane name, from the first one on.
+pub fn betas_of(dialect: Dialect, rules: &Rules) -> Vec<String> {
+    let takes_changes = dialect == Dialect::Anthropic && rules.in_band_tools.is_certain();
+    takes_changes.then(|| TOOL_CHANGES_BETA.to_owned()).into_iter().collect()
 }
 
 /// How the text of every baseline begins.

@@ -42,7 +42,6 @@ pub struct Provider {
     client: Client,
     dialect: Dialect,
     credential: Credential,
-    betas: Vec<String>,
     headers: Vec<(String, String)>,
     capture: Option<Capture>,
     session: Option<String>,
@@ -60,7 +59,6 @@ impl Provider {
             client,
             dialect,
             credential,
-            betas: Vec::new(),
             headers: Vec::new(),
             capture: None,
             session: None,
@@ -80,7 +78,6 @@ impl Provider {
             client: self.client.clone(),
             dialect: self.dialect,
             credential: self.credential.clone(),
-            betas: self.betas.clone(),
             headers: self.headers.clone(),
             capture: folder.map(|folder| Capture::open(&folder)).transpose()?,
             session: Some(session.to_owned()),
@@ -97,11 +94,6 @@ impl Provider {
     /// Sends this header with each request, such as one that keeps a session with the server that has its cache.
     pub fn add_header(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.headers.push((name.into(), value.into()));
-    }
-
-    /// Names these betas with each request, where the protocol has a header for them.
-    pub fn name_betas(&mut self, betas: Vec<String>) {
-        self.betas = betas;
     }
 
     /// Writes each body as sent, and what came of it, into `folder`.
@@ -128,20 +120,22 @@ impl Provider {
         self.digest.lock().unwrap_or_else(PoisonError::into_inner).hashed()
     }
 
-    /// Sends a body and reads the answer to its end. `on_delta` sees each part as it comes; `stop` ends the
-    /// exchange early, keeping what has arrived.
+    /// Sends a body and reads the answer to its end; `betas` are those of its lane. `on_delta` sees each part as it
+    /// comes; `stop` ends the exchange early, keeping what has arrived.
     pub async fn send(
         &self,
         body: ComposedBody,
+        betas: &[String],
         stop: &Cancellation,
         mut on_delta: impl FnMut(Delta),
     ) -> ResponseEnd {
-        let exchange = Exchange { at: clock::now(), number: self.capture_body(&body) };
+        let headers = self.shown_headers(betas);
+        let exchange = Exchange { at: clock::now(), number: self.capture_body(&body), headers };
         let digest = Arc::clone(&self.digest);
         digest.lock().unwrap_or_else(PoisonError::into_inner).begin();
         let observer = Arc::clone(&digest);
         let expected = body.digest;
-        let outgoing = self.request(body).observed(move |piece| {
+        let outgoing = self.request(body, &exchange.headers).observed(move |piece| {
             observer.lock().unwrap_or_else(PoisonError::into_inner).piece(piece);
         });
         let end = tokio::select! {
@@ -177,20 +171,20 @@ impl Provider {
         self.replay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn request(&self, body: ComposedBody) -> Outgoing {
+    fn request(&self, body: ComposedBody, headers: &[(String, String)]) -> Outgoing {
         let mut outgoing = Outgoing::post(protocol::path(self.dialect), body.chunks)
             .header("content-type", "application/json")
             .header("accept", "text/event-stream")
             .header("user-agent", concat!("antefix/", env!("CARGO_PKG_VERSION")));
-        for (name, value) in self.shown_headers() {
+        for (name, value) in headers.iter().cloned() {
             outgoing = outgoing.header(name, value);
         }
         protocol::authenticated(self.dialect, outgoing, &self.credential)
     }
 
     /// The headers that say something of the request, and no secret.
-    fn shown_headers(&self) -> Vec<(String, String)> {
-        let mut headers = protocol::headers(self.dialect, &self.betas);
+    fn shown_headers(&self, betas: &[String]) -> Vec<(String, String)> {
+        let mut headers = protocol::headers(self.dialect, betas);
         headers.extend(self.headers.iter().cloned());
         headers
     }
@@ -218,7 +212,7 @@ impl Provider {
                 first_byte_at_ms: facts.and_then(|facts| facts.first_byte).map(|at| at.0),
                 method: "POST",
                 path: protocol::path(self.dialect),
-                headers: &self.shown_headers(),
+                headers: &exchange.headers,
                 status: facts.map(|facts| facts.status),
                 answer,
                 session: self.session.as_deref(),
@@ -237,6 +231,7 @@ struct Refusal {
 struct Exchange {
     at: Millis,
     number: Option<u64>,
+    headers: Vec<(String, String)>,
 }
 
 async fn read_answer(

@@ -1,11 +1,11 @@
 //! The lane of a session that goes on with another model, or with other parameters.
 
 use antefix_models::Rules;
-use antefix_runtime::head::Thinking;
+use antefix_runtime::head::{Thinking, betas_of};
 use antefix_session::conversation::Conversation;
 use antefix_session::dialect::Dialect;
 use antefix_session::placement::Placement;
-use antefix_session::record::{ContextRecord, LaneRecord};
+use antefix_session::record::{ContextRecord, LaneRecord, TOOL_CHANGES_BETA};
 use antefix_wire::json::Body;
 use bytes::Bytes;
 
@@ -34,6 +34,12 @@ pub fn altered(conversation: &Conversation, args: &AgentArgs, rules: &Rules) -> 
     }
     let envelope = with_members(&envelope, &asked).into();
     let is_other = model != lane.model;
+    let betas = if is_other {
+        let kept = lane.betas.iter().filter(|beta| *beta != TOOL_CHANGES_BETA).cloned();
+        kept.chain(betas_of(lane.dialect, rules)).collect()
+    } else {
+        lane.betas.clone()
+    };
     let reminders = if is_other { Placement::of_model(lane.dialect, rules) } else { lane.reminders };
     // The head is older than what was told since: of the surroundings, the model knows what it was told last.
     let known = |context: &ContextRecord| {
@@ -41,7 +47,7 @@ pub fn altered(conversation: &Conversation, args: &AgentArgs, rules: &Rules) -> 
         ContextRecord { state: state.unwrap_or(Bytes::from_static(b"null")), ..context.clone() }
     };
     let baseline = lane.baseline.iter().map(known).collect();
-    Some(LaneRecord { model, envelope, reminders, baseline, ..lane.clone() })
+    Some(LaneRecord { model, envelope, betas, reminders, baseline, ..lane.clone() })
 }
 
 /// Members of the body that were asked for, as they are written.

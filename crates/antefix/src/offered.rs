@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use antefix_models::Tokens;
 use antefix_runtime::catalogue::{
-    Catalogue, Deferral, DeniedSource, InstructionSource, ListingSpec, Offer, Selection, ServerState,
-    Servers, ToolCall, ToolSearch, ToolSource,
+    Catalogue, Deferral, DeniedSource, InstructionSource, ListingSpec, Offer, OfferSource, Selection,
+    ServerState, Servers, ToolCall, ToolSearch, ToolSource,
 };
 use antefix_runtime::context::Watcher;
 use antefix_runtime::driver::Policies;
@@ -69,7 +69,9 @@ impl Offered {
         let mut notices = match lane {
             Some(lane) => {
                 catalogue.take_up(&mut registry, lane);
-                Vec::new()
+                let notices = not_to_be_loaded(args, lane, &catalogue);
+                catalogue.load(terms.loaded);
+                notices
             }
             None => {
                 let allow = if terms.takes_tools { allow } else { Some(Vec::new()) };
@@ -99,7 +101,23 @@ impl Offered {
         }
         let own = self.registry.names().filter(|name| !name.starts_with(SERVERS_TOOL)).map(str::to_owned);
         watcher.add(DeniedSource::new(policies, own.collect(), Arc::clone(&self.catalogue)));
+        if watcher.tells("tools") {
+            watcher.add(OfferSource::new(Arc::clone(&self.catalogue)));
+        }
     }
+}
+
+/// The tools that are to be loaded in the midst of a session and cannot be: its array does not hold them.
+fn not_to_be_loaded(args: &AgentArgs, lane: &LaneRecord, catalogue: &Catalogue) -> Vec<String> {
+    if !lane.takes_tool_changes() {
+        return Vec::new();
+    }
+    let missing = args.load_tool.iter().filter(|loaded| !catalogue.lists(loaded));
+    missing
+        .map(|name| {
+            format!("`{name}` is not in the list that this session began with: the model finds it with `tool_search`")
+        })
+        .collect()
 }
 
 /// The servers that have not come up as the run begins, for the user.

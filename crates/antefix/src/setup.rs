@@ -15,7 +15,7 @@ use antefix_models::{Money, Rules, Tokens, Ttl};
 use antefix_runtime::clock;
 use antefix_runtime::context::Baseline;
 use antefix_runtime::driver::{Agent, jobs_started, recall, shell_state};
-use antefix_runtime::head::HeadSpec;
+use antefix_runtime::head::{HeadSpec, betas_of};
 use antefix_runtime::provider::Provider;
 use antefix_runtime::skills::Skills;
 use antefix_runtime::store::FileStore;
@@ -166,7 +166,7 @@ fn head(args: &AgentArgs, endpoint: &Endpoint, rules: &Rules, model: &str) -> He
         platform: endpoint.platform,
         model: model.to_owned(),
         scope: endpoint.scope(),
-        betas: Vec::new(),
+        betas: betas_of(endpoint.dialect, rules),
         max_tokens: endpoint.largest_reply(args, rules),
         thinking: args.thinking,
         effort: args.effort.clone(),

@@ -74,6 +74,7 @@ rows! {
     mcp_slow "mcp-slow",
     mcp_crash "mcp-crash",
     tool_found "tool-found",
+    tool_loaded "tool-loaded",
 }
 
 #[test]

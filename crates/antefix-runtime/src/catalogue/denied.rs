@@ -1,7 +1,7 @@
 //! What the model is told where the user's settings refuse a tool altogether, or no longer do.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use antefix_wire::json::{Body, Node};
 
@@ -38,6 +38,7 @@ impl Source for DeniedSource {
             all.into_iter().filter(|name| policy.denies_all_of(name).is_some()).collect();
         let mut state = Vec::new();
         write_texts(&mut state, &denied);
+        *self.catalogue.denied.lock().unwrap_or_else(PoisonError::into_inner) = denied.into_iter().collect();
         Ok(vec![Sighting::new("", state)])
     }
 

@@ -97,8 +97,13 @@ impl Tool for RemoteTool {
         &self.definition
     }
 
+    /// The input as it fits what the model was shown, or what its server wants now: of that the model is told.
     fn prepare(&self, input: Body) -> Result<Body, Failure> {
-        fitting(&self.definition, input)
+        let now = self.tool.as_ref().and_then(|_| self.now().ok());
+        let now = now.filter(|now| schema_of(&now.definition) != schema_of(&self.definition));
+        let Some(now) = now else { return fitting(&self.definition, input) };
+        let again = input.clone();
+        fitting(&self.definition, input).or_else(|_| fitting(&now.definition, again))
     }
 
     /// What a server touches is not known: as with shell commands, which look after themselves.

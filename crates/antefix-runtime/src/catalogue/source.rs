@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use antefix_session::conversation::{Offers, Standing};
 use antefix_tools::{Definition, Listing};
 use antefix_wire::json::{Body, Node, write_string};
 use bytes::Bytes;
@@ -17,6 +18,8 @@ pub struct ToolSource {
     catalogue: Arc<Catalogue>,
     /// The definitions of the last look.
     seen: BTreeMap<String, Definition>,
+    /// How the tools of the array stood then, where they can be offered and withdrawn.
+    offers: Option<Arc<Offers>>,
     /// The next look is the one that the head is made of.
     is_first: bool,
 }
@@ -30,15 +33,17 @@ impl ToolSource {
     /// Looks at the servers of a catalogue. In a new session the first look sees what stands in the list alone, so that
     /// the model is told of the rest with the first prompt, behind the head.
     pub fn new(catalogue: Arc<Catalogue>, is_new: bool) -> Self {
-        Self { catalogue, seen: BTreeMap::new(), is_first: is_new }
+        Self { catalogue, seen: BTreeMap::new(), offers: None, is_first: is_new }
     }
 
-    /// The texts on what differs between two lists of one server's tools.
+    /// The texts on what differs between two lists of one server's tools. What becomes of a tool of the array is not
+    /// named where a change of `offers` says it.
     fn changes(
         &self,
         server: &str,
         known: &BTreeMap<String, String>,
         now: &BTreeMap<String, String>,
+        offers: Option<&Offers>,
     ) -> Vec<String> {
         let come: Vec<&String> = now.keys().filter(|name| !known.contains_key(*name)).collect();
         let gone: Vec<&String> = known.keys().filter(|name| !now.contains_key(*name)).collect();
@@ -46,7 +51,12 @@ impl ToolSource {
         let changed: Vec<&String> = now.keys().filter(other).collect();
         let mut texts = Vec::new();
         if !come.is_empty() {
-            texts.push(self.come(server, &come, known.is_empty()));
+            texts.extend(self.come(server, come, known.is_empty(), offers));
+        }
+        let (taken, gone): (Vec<&String>, Vec<&String>) =
+            gone.into_iter().partition(|name| standing(offers, name).is_some_and(|tool| tool.is_offered));
+        if !taken.is_empty() {
+            texts.push(format!("Tools of the MCP server `{server}` are gone, and are withdrawn."));
         }
         if !gone.is_empty() {
             texts.push(format!(
@@ -58,14 +68,41 @@ impl ToolSource {
         texts
     }
 
-    fn come(&self, server: &str, names: &[&String], is_new: bool) -> String {
+    fn come(
+        &self,
+        server: &str,
+        mut names: Vec<&String>,
+        is_new: bool,
+        offers: Option<&Offers>,
+    ) -> Vec<String> {
+        let mut texts = Vec::new();
+        if offers.is_some() {
+            // Of these the user's own rules tell.
+            names.retain(|name| !self.catalogue.is_denied(name));
+        }
+        let is_back =
+            |name: &&String| standing(offers, name).is_some_and(|tool| tool.was_offered && !tool.is_offered);
+        let (back, names): (Vec<&String>, Vec<&String>) = names.into_iter().partition(is_back);
+        // What is back in another form is not offered.
+        let (back, others): (Vec<&String>, Vec<&String>) =
+            back.into_iter().partition(|name| self.catalogue.shown(name) == self.seen.get(*name));
+        texts.extend(others.into_iter().map(|name| self.changed(name)));
+        if !back.is_empty() {
+            let offered = "has these tools again, and they are offered once more";
+            texts.push(format!("The MCP server `{server}` {offered}."));
+        }
         let of = if is_new { "has these tools" } else { "has these tools now as well" };
         let is_shown = |name: &&String| self.catalogue.listing(name) == Some(Listing::Open);
-        if names.iter().all(is_shown) {
+        match names.as_slice() {
+            [] => {}
             // They were gone, and are in the model's list.
-            return format!("The MCP server `{server}` {of}: {}.", list(names));
+            names if names.iter().all(is_shown) => {
+                texts.push(format!("The MCP server `{server}` {of}: {}.", list(names)));
+            }
+            names => texts
+                .push(format!("The MCP server `{server}` {of}, which `tool_search` finds: {}.", list(names))),
         }
-        format!("The MCP server `{server}` {of}, which `tool_search` finds: {}.", list(names))
+        texts
     }
 
     fn changed(&self, name: &str) -> String {
@@ -75,6 +112,9 @@ impl ToolSource {
             return format!("The tool `{name}` is again as your list shows it.");
         }
         let mut text = format!("The tool `{name}` has changed.");
+        if self.offers.is_some() && shown.is_some() {
+            text.push_str(" It is called through `tool_call` now.");
+        }
         let description = |definition: &Definition| {
             let body = Body::parse(definition.json()).ok()?;
             Some(body.root().get("description")?.str()?.into_owned())
@@ -96,7 +136,8 @@ impl Source for ToolSource {
         "tools"
     }
 
-    fn observe(&mut self, _: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
+    fn observe(&mut self, around: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
+        self.offers.clone_from(&around.offers);
         // No prompt waits for a list: what has changed in it is told at the next look.
         self.catalogue.servers().refresh();
         let (mut entries, _) = self.catalogue.entries();
@@ -118,7 +159,14 @@ impl Source for ToolSource {
     fn baseline(&self, sighting: &Sighting) -> Option<String> {
         let listed: BTreeMap<String, String> = self.catalogue.listed_of(&sighting.key).map(named).collect();
         let listed = write(&listed);
-        let text = (listed != sighting.state).then(|| self.drift(&listed, sighting))??;
+        if listed == sighting.state {
+            return None;
+        }
+        let text = match sighting.state == GONE {
+            true => gone(&sighting.key, &read(&listed)),
+            // What the model was offered behind the old head is not before it any more.
+            false => self.changes(&sighting.key, &read(&listed), &read(&sighting.state), None).join("\n"),
+        };
         Some(format!("# Tools of the MCP server `{}`\n{text}", sighting.key))
     }
 
@@ -126,13 +174,17 @@ impl Source for ToolSource {
         if now.state == GONE {
             return self.removed(&now.key, known);
         }
-        Some(self.changes(&now.key, &read(known), &read(&now.state)).join("\n"))
+        Some(self.changes(&now.key, &read(known), &read(&now.state), self.offers.as_deref()).join("\n"))
     }
 
     fn removed(&self, key: &str, known: &[u8]) -> Option<String> {
         let known = read(known);
-        let names: Vec<&String> = known.keys().collect();
-        Some(format!("The MCP server `{key}` is gone, and calls of its tools fail: {}.", list(&names)))
+        let is_offered =
+            |name: &String| standing(self.offers.as_deref(), name).is_some_and(|tool| tool.is_offered);
+        if known.keys().any(is_offered) {
+            return Some(format!("The MCP server `{key}` is gone, and its tools with it."));
+        }
+        Some(gone(key, &known))
     }
 
     /// A server that is still there, but does not answer, is not gone.
@@ -201,6 +253,17 @@ impl Source for InstructionSource {
     fn is_instant(&self) -> bool {
         true
     }
+}
+
+/// How a tool of the array stands, where it can be offered and withdrawn.
+fn standing(offers: Option<&Offers>, name: &str) -> Option<Standing> {
+    offers?.tools.get(name).copied()
+}
+
+/// What is told of a server that is configured no more.
+fn gone(server: &str, tools: &BTreeMap<String, String>) -> String {
+    let names: Vec<&String> = tools.keys().collect();
+    format!("The MCP server `{server}` is gone, and calls of its tools fail: {}.", list(&names))
 }
 
 /// Whether what was not sighted of a server is not there: the server answers, or is configured no more.

@@ -1,5 +1,6 @@
 //! A session's tools while servers come, go and change.
 
+mod offers;
 mod servers;
 mod told;
 

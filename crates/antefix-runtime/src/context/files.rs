@@ -159,6 +159,7 @@ mod tests {
                 files: Arc::clone(&self.files),
                 spent: Spend::default(),
                 todo: None,
+                offers: None,
                 is_behind_calls: false,
             };
             let seen = source.observe(&around).unwrap();

@@ -52,6 +52,11 @@ impl Watcher {
         }
     }
 
+    /// Whether the model is told of a kind.
+    pub fn tells(&self, kind: &str) -> bool {
+        self.reminders.is_on(kind)
+    }
+
     /// What the head of a new session says. Sources of [`Moment::Later`] begin to look, and are not waited for.
     pub async fn baseline(&mut self, around: &Surroundings) -> Baseline {
         let seen = self.look(around, |watched| watched.moment != Moment::Later).await;

@@ -1,5 +1,7 @@
 //! When a session looks at its surroundings: in front of each prompt, and when calls have returned.
 
+use std::sync::Arc;
+
 use antefix_session::event::{Event, SessionEvent};
 use antefix_session::record::ContextRecord;
 use antefix_tools::Cancellation;
@@ -17,8 +19,8 @@ pub(super) struct Watch {
 }
 
 impl<S: TranscriptStore> Agent<S> {
-    /// Tells the model from now on what changes around it. Of `around` the time, the files, the list of what is to be done
-    /// and what was used are looked at anew each time.
+    /// Tells the model from now on what changes around it. Of `around` the time, the files, the list of what is to be done,
+    /// what was used and how tools stand are looked at anew each time.
     pub fn watch(&mut self, watcher: Watcher, around: Surroundings) {
         self.watch = Some(Watch { watcher, around });
     }
@@ -96,6 +98,7 @@ impl<S: TranscriptStore> Agent<S> {
             watch.around.files = self.context.files.clone();
             watch.around.spent = self.session.spent();
             watch.around.todo = Some(stand(self.session.conversation(), &self.context.todo));
+            watch.around.offers = self.session.conversation().offers().map(Arc::new);
         }
     }
 }

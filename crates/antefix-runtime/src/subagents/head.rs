@@ -3,6 +3,7 @@
 use antefix_models::{Platform, Rules};
 use antefix_session::closure::text_block;
 use antefix_session::dialect::Dialect;
+use antefix_session::placement::Placement;
 use antefix_session::record::LaneRecord;
 use antefix_wire::json::{Body, write_string};
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use super::SubagentSpec;
 use crate::agents::AgentFile;
 use crate::context::Baseline;
 use crate::driver::Parent;
-use crate::head::{HeadSpec, Thinking};
+use crate::head::{HeadSpec, Thinking, betas_of};
 
 /// Opens no lane, but says what one for a subagent is.
 ///
@@ -33,6 +34,8 @@ pub(super) fn lane(
             // What one model takes of these another may refuse.
             thinking: Thinking::Default,
             effort: None,
+            betas: betas_of(spec.head.dialect, rules),
+            reminders: Placement::of_model(spec.head.dialect, rules),
             baseline,
             ..spec.head.clone()
         },
@@ -136,8 +139,6 @@ files and lines, of what you checked, and of what is left.";
 
 #[cfg(test)]
 mod tests {
-    use antefix_session::placement::Placement;
-
     use super::*;
 
     fn record(dialect: Dialect, system: &str, static_blocks: u64) -> LaneRecord {

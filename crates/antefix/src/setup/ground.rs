@@ -95,7 +95,6 @@ impl<'a> Ground<'a> {
         notices.extend(notices::after_crash(&opened));
         provider.name_session(&opened.conversation.header().session);
         let ground = Self { args, environment, sessions, holding, endpoint, opened, made, cwd };
-        provider.name_betas(ground.lane().map(|lane| lane.betas.clone()).unwrap_or_default());
         Ok((ground, provider))
     }
 
@@ -109,7 +108,7 @@ impl<'a> Ground<'a> {
     pub fn model(&self, notices: &mut Vec<String>) -> Result<String, Failure> {
         let Some(lane) = self.lane() else { return self.endpoint.model(self.args, &self.holding) };
         notices.extend(notices::goes_elsewhere(lane, &self.endpoint.scope()));
-        notices.extend(notices::without_effect(self.args));
+        notices.extend(notices::without_effect(self.args, lane));
         Ok(self.args.model.clone().unwrap_or_else(|| lane.model.clone()))
     }
 

@@ -29,7 +29,7 @@ pub fn goes_elsewhere(spec: &LaneRecord, scope: &str) -> Option<String> {
 }
 
 /// What was asked for and holds for a new session only: the head of this one is fixed.
-pub fn without_effect(args: &AgentArgs) -> Option<String> {
+pub fn without_effect(args: &AgentArgs, lane: &LaneRecord) -> Option<String> {
     let flags = [
         (args.system_prompt.is_some(), "--system-prompt"),
         (args.append_system_prompt.is_some(), "--append-system-prompt"),
@@ -37,7 +37,7 @@ pub fn without_effect(args: &AgentArgs) -> Option<String> {
         (args.cache != Switch::On, "--cache"),
         (args.ttl != TtlArg::FiveMinutes, "--ttl"),
         (args.defer_tools.is_some(), "--defer-tools"),
-        (!args.load_tool.is_empty(), "--load-tool"),
+        (!args.load_tool.is_empty() && !lane.takes_tool_changes(), "--load-tool"),
     ];
     let named: Vec<&str> = flags.iter().filter(|(is_asked, _)| *is_asked).map(|(_, flag)| *flag).collect();
     (!named.is_empty()).then(|| {

@@ -109,6 +109,85 @@ fn tools_that_are_deferred_are_found_and_called() {
     }
 }
 
+/// What becomes of a tool of the list is said by the request where the model takes that: once, whatever the reason, and
+/// under a beta that is named from the first request on.
+#[test]
+fn a_tool_is_withdrawn_and_offered_where_the_model_takes_it() {
+    let case = case(false);
+    let says = |expect: &str| assert_eq!(changes(&last(&case)), expect, "{}", last(&case));
+    with(&case, case.run("Hello"), &["c"]).args(["--model", MODEL]).ends().code(0);
+    says("");
+    case.go_on("Hello")
+        .ends()
+        .code(0)
+        .stderr("(tools c): The MCP server `c` is gone, and its tools with it.");
+    says("-");
+    case.go_on("Hello").ends().code(0).lacks("the model is told (tools");
+    says("-");
+    with(&case, case.go_on("Hello"), &["c"]).ends().code(0).stderr("It may call `mcp__c__count`.");
+    says("-+");
+    let denied = with(&case, case.go_on("Hello"), &["c"]).args(["--deny", "mcp__c__count"]);
+    denied.ends().code(0).stderr("It may not call `mcp__c__count` any more.");
+    says("-+-");
+    with(&case, case.go_on("Hello"), &["c"]).ends().code(0);
+    says("-+-+");
+    write(&case, "c", &COUNT.replace(r#""required":["n"]"#, r#""required":["n"],"title":"Counting""#));
+    let found = with(&case, case.go_on("Search"), &["c"]).ends().code(0);
+    found.stderr("It is called through `tool_call` now.").stderr("✓ mcp__c__count");
+    says("-+-+-");
+    assert!(last(&case).contains(r#"\"title\":\"Counting\""#), "{}", last(&case));
+    write(&case, "c", COUNT);
+    with(&case, case.go_on("Count"), &["c"]).ends().code(0).stderr("✓ mcp__c__count");
+    says("-+-+-+");
+    assert!(case.relations().iter().all(|relation| relation == "extends"), "{:?}", case.relations());
+    let all = tools(&case);
+    assert!(all.iter().all(|tools| *tools == all[0]), "the list is another");
+    for n in 1..=all.len() {
+        let meta = std::fs::read_to_string(case.capture().join(format!("{n:06}.meta.json"))).expect("a file");
+        assert!(meta.contains(BETA), "request {n} is made under other betas: {meta}");
+    }
+    case.is_intact();
+}
+
+/// A tool that was left out is offered to a session that goes on; one that was never in the list cannot be.
+#[test]
+fn a_deferred_tool_is_loaded_in_the_midst_of_a_session() {
+    let case = case(false);
+    with(&case, case.run("Hello"), &["c"]).args(["--model", MODEL, "--defer-tools", "on"]).ends().code(0);
+    let load = || with(&case, case.go_on("Hello"), &["c"]).args(["--load-tool", "mcp__c__count"]);
+    load().ends().code(0).stderr("It may call `mcp__c__count`.").lacks("only holds for a new session");
+    assert_eq!(changes(&last(&case)), "+");
+    load().ends().code(0).lacks("It may call");
+    let other = with(&case, case.go_on("Count"), &["c"]).args(["--load-tool", "mcp__d__x"]);
+    other
+        .ends()
+        .code(0)
+        .stderr("`mcp__d__x` is not in the list that this session began with")
+        .stderr("✓ mcp__c__count");
+    assert_eq!(changes(&last(&case)), "+");
+    // A model that takes no changes goes on with words alone, and is not asked under their beta.
+    let model = with(&case, case.go_on("Hello"), &[]).args(["--model", "claude-sonnet-4-6"]);
+    model.ends().code(0).stderr("(tools c)");
+    assert_eq!(changes(&last(&case)), "");
+    let n = case.sent().len();
+    let meta = std::fs::read_to_string(case.capture().join(format!("{n:06}.meta.json"))).expect("a file");
+    assert!(!meta.contains(BETA), "{meta}");
+    case.is_intact();
+}
+
+/// `+` and `-` for each tool that is offered or withdrawn, in order; there is but one.
+fn changes(body: &str) -> String {
+    let name = r#"","tool":{"type":"tool_reference","name":"mcp__c__count"}"#;
+    let parts: Vec<&str> = body.split(name).collect();
+    let sign = |part: &&str| if part.ends_with(r#"{"type":"tool_addition"#) { '+' } else { '-' };
+    parts[..parts.len() - 1].iter().map(sign).collect()
+}
+
+/// One that takes changes of tools.
+const MODEL: &str = "claude-opus-5-5";
+
+const BETA: &str = "mid-conversation-tool-changes-2026-07-01";
+
 /// What a request says of its tools: names that stand in the prompt, names that are deferred, and the head without
 /// what is deferred.
 fn listing(case: &Case, nth: usize) -> (Vec<String>, Vec<String>, String) {

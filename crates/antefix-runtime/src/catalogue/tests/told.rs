@@ -43,6 +43,7 @@ fn around() -> Surroundings {
         files: Arc::default(),
         spent: Spend::default(),
         todo: None,
+        offers: None,
         is_behind_calls: false,
     }
 }

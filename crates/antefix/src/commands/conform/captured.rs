@@ -72,6 +72,22 @@ impl Captured {
         })
     }
 
+    /// The tools that are withdrawn (`-NAME`) and offered (`+NAME`) among the messages, in order.
+    pub fn tool_changes(&self) -> Vec<String> {
+        let messages = self.body.root().get("messages").into_iter().flat_map(Node::items);
+        let blocks = messages.filter_map(|message| message.get("content")).flat_map(Node::items);
+        let change = |block: Node<'_>| {
+            let kind = block.get("type")?;
+            let sign = match () {
+                () if kind.is_str("tool_addition") => '+',
+                () if kind.is_str("tool_removal") => '-',
+                () => return None,
+            };
+            Some(format!("{sign}{}", block.get("tool")?.get("name")?.str()?))
+        };
+        blocks.filter_map(change).collect()
+    }
+
     /// How many positions of `earlier` stand at the front of this one with the same bytes.
     pub fn kept_of(&self, earlier: &Self) -> usize {
         let pairs = earlier.positions.iter().zip(&self.positions);

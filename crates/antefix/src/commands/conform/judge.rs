@@ -64,6 +64,7 @@ pub fn judge(row: &Row, column: Column, requests: &[Captured], played: &Played, 
     judge.message();
     judge.again();
     judge.told();
+    judge.changed();
     judge.verdict
 }
 
@@ -136,6 +137,20 @@ impl Judge<'_> {
                 let missing: Vec<_> = words.iter().filter_map(|word| self.said_wrong(word)).collect();
                 self.verdict.told = Some(missing.is_empty());
                 self.verdict.findings.extend(missing);
+            }
+        }
+    }
+
+    /// Tools are withdrawn and offered once, with the message, and stay so.
+    fn changed(&mut self) {
+        let expected = self.row.changes_in(self.column);
+        let changes = |at: usize| self.requests.get(at).map(Captured::tool_changes).unwrap_or_default();
+        let old = changes(self.played.task.saturating_sub(1)).len();
+        let ends = [self.played.message.start, self.played.again.end.saturating_sub(1)];
+        for (at, when) in ends.into_iter().zip(["with the message", "in the end"]) {
+            let found = changes(at).split_off(old.min(changes(at).len()));
+            if found != expected {
+                self.finds(format!("tools are changed by {found:?} {when}, and should be by {expected:?}"));
             }
         }
     }

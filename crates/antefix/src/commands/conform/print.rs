@@ -82,7 +82,8 @@ pub fn record(
         .text("again_prompt", super::row::AGAIN);
     let words: &[&str] = if let Told::Words(words) = row.told { words } else { &[] };
     let told = array(words.iter().map(|word| quoted(word)));
-    object.raw("told", &told).boolean("says_nothing", row.told == Told::Nothing);
+    let changes = array(row.changes_in(column).iter().map(|change| quoted(change)));
+    object.raw("told", &told).boolean("says_nothing", row.told == Told::Nothing).raw("changes", &changes);
     Ok(std::fs::write(folder.join("cell.json"), object.close() + "\n")?)
 }
 

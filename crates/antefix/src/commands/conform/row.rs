@@ -33,6 +33,9 @@ pub struct Row {
     pub offers: &'static [&'static str],
     /// What the model is told of the change.
     pub told: Told,
+    /// Tools that are withdrawn (`-NAME`) and offered (`+NAME`) behind the first task, in order, by models that take
+    /// such changes among their messages.
+    pub changes: &'static [&'static str],
     /// Whether a column has the row.
     pub is_in: Columns,
     /// What a column is expected to do; the first that holds, and else everything is kept.
@@ -119,6 +122,7 @@ impl Row {
             always_loses: false,
             offers: &[],
             told: Told::Nothing,
+            changes: &[],
             is_in: |_| true,
             declared: Vec::new(),
         }
@@ -186,6 +190,11 @@ impl Row {
         Self { told: Told::Words(words), ..self }
     }
 
+    /// Tools that are withdrawn and offered among the messages.
+    pub fn changes(self, changes: &'static [&'static str]) -> Self {
+        Self { changes, ..self }
+    }
+
     /// What the model is told is not what the row is about.
     pub fn whatever_is_told(self) -> Self {
         Self { told: Told::Whatever, ..self }
@@ -207,6 +216,11 @@ impl Row {
     pub fn limited(mut self, holds: Columns, source: &'static str) -> Self {
         self.declared.push((holds, Declared::Limited(source)));
         self
+    }
+
+    /// The tools that are withdrawn and offered in a column.
+    pub fn changes_in(&self, column: Column) -> &'static [&'static str] {
+        if column == Column::InBand { self.changes } else { &[] }
     }
 
     /// What is expected of a column.

@@ -204,11 +204,13 @@ fn user() -> Vec<Row> {
         with_skill("skill-invoked", "the model calls a skill").prompt("Greet me as is usual."),
         Row::new("tool-denied", "the user forbids a tool")
             .goes_on(|_| &["--continue", "--deny", "bash"])
-            .told(&["does not allow calls of these tools any more"]),
+            .told(&["does not allow calls of these tools any more"])
+            .changes(&["-bash"]),
         Row::new("tool-allowed", "the user allows a tool again that was forbidden")
             .kept(Column::strips)
             .change([Say("A detour.", &["--deny", "bash"])])
-            .told(&["does not allow calls of these tools any more", "These tools are not refused any more"]),
+            .told(&["does not allow calls of these tools any more", "These tools are not refused any more"])
+            .changes(&["-bash", "+bash"]),
         Row::new("reminder-off", "reminders of git are switched off, and another branch is checked out")
             .change([Git(&["checkout", "-q", "-b", "another"])])
             .goes_on(|_| &["--continue", "--no-reminder", "git"]),

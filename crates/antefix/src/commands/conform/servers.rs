@@ -11,26 +11,38 @@ pub fn rows() -> Vec<Row> {
     vec![
         two("mcp-order", "the server that was ready first is ready last")
             .change([Write("alpha.json", ALPHA_LATE), Write("beta.json", BETA)]),
-        two("mcp-gone", "a server is taken out").change([Servers(&["alpha"])]).told(&["`beta` is gone"]),
+        two("mcp-gone", "a server is taken out")
+            .change([Servers(&["alpha"])])
+            .told(&["`beta` is gone"])
+            .changes(&["-mcp__beta__count"]),
         two("mcp-back", "a server that was taken out comes back")
             .kept(Column::strips)
             .change([Servers(&["alpha"]), Say("A detour.", &[]), Servers(&["alpha", "beta"])])
-            .told(&["`beta` is gone", "The MCP server `beta` has these tools"]),
+            .told(&["`beta` is gone", "The MCP server `beta` has these tools"])
+            .changes(&["-mcp__beta__count", "+mcp__beta__count"]),
         two("mcp-new", "a third server is put in")
             .change([Write("gamma.json", GAMMA), Servers(&["alpha", "beta", "gamma"])])
             .told(&["The MCP server `gamma` has these tools"]),
         two("mcp-description", "a tool is described in other words")
             .change([Write("beta.json", BETA_DESCRIBED)])
-            .told(&["The tool `mcp__beta__count` has changed", "Counts letters and signs."]),
+            .told(&["The tool `mcp__beta__count` has changed", "Counts letters and signs."])
+            .changes(&["-mcp__beta__count"]),
         two("mcp-schema", "a tool takes another parameter")
             .change([Write("beta.json", BETA_WITH_SIGNS)])
-            .told(&["The tool `mcp__beta__count` has changed", "with_signs"]),
+            .told(&["The tool `mcp__beta__count` has changed", "with_signs"])
+            .changes(&["-mcp__beta__count"]),
         two("mcp-slow", "a server takes its time").change([Write("beta.json", BETA_SLOW)]),
         two("mcp-crash", "a server dies at its start").change([Write("beta.json", BETA_DYING)]),
         two("tool-found", "the model finds a tool that was left out, and calls it")
             .before([With(&["--defer-tools", "on"])])
             .offers(&["tool_search"])
             .prompt("Look a word up."),
+        two("tool-loaded", "the user wants a tool loaded that was left out")
+            .before([With(&["--defer-tools", "on"])])
+            .message(&["--load-tool", "mcp__alpha__lookup"])
+            .whatever_is_told()
+            .changes(&["+mcp__alpha__lookup"])
+            .only_in(Column::is_messages),
     ]
 }
 

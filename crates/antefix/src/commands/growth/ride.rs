@@ -164,10 +164,15 @@ impl Riders {
         let reminders = self.conversation.reminders();
         let said = reminders.iter().filter(|reminder| reminder.message == Some(message.record()));
         let told: Vec<Piece> = said.filter_map(|reminder| of_reminder(reminder, message.turn())).collect();
-        if message.origin() == Origin::Reminder {
-            return told;
-        }
         let blocks = message.blocks().into_iter().filter_map(|block| Body::parse(block.to_vec()).ok());
+        if message.origin() == Origin::Reminder {
+            let changes = blocks.filter(is_tool_change);
+            let changes = changes.map(|block| piece(Part::Reminder("tools".to_owned()), block));
+            return told
+                .into_iter()
+                .chain(changes.map(|piece| Piece { turn: message.turn(), ..piece }))
+                .collect();
+        }
         let mut pieces: Vec<Piece> = blocks.map(|block| self.of_block(message, block)).collect();
         // Where reminders stand in a text, they are a part of it and weighed apart; where they are all of it, instead.
         for reminder in &told {
@@ -247,6 +252,12 @@ fn of_head(lane: &LaneRecord) -> Vec<Piece> {
 fn of_reminder(reminder: &Reminder<'_>, turn: u64) -> Option<Piece> {
     let text = Body::parse(quoted(reminder.context.text.as_ref()?).into_bytes()).ok()?;
     Some(Piece { turn, ..piece(Part::Reminder(reminder.context.kind.clone()), text) })
+}
+
+/// Whether a block offers or withdraws a tool.
+fn is_tool_change(block: &Body) -> bool {
+    let is_it = |kind: Node<'_>| kind.is_str("tool_addition") || kind.is_str("tool_removal");
+    block.root().get("type").is_some_and(is_it)
 }
 
 /// Whether a text begins with a reminder's tag, and so is nothing else: nobody else can write one.

@@ -1,5 +1,6 @@
 use antefix_models::Tokens;
-use antefix_session::conversation::{Conversation, Lane, Reminder};
+use antefix_session::conversation::{Conversation, Lane, Message, Reminder, ToolChange};
+use antefix_session::record::RecordId;
 
 use crate::out::say;
 use crate::screen::one_line;
@@ -8,7 +9,10 @@ use crate::text::grouped;
 
 /// Prints what the model was told of its surroundings in the course of a session, oldest first.
 pub(super) fn show(conversation: &Conversation, json: bool) {
-    let all = conversation.reminders();
+    let reminders = conversation.reminders();
+    let mut all: Vec<Told> = reminders.iter().map(Told::of).collect();
+    all.extend(conversation.path().filter_map(Told::of_changes));
+    all.sort_by_key(|told| told.record);
     if json {
         say!("{}", as_json(conversation, &all));
         return;
@@ -16,25 +20,84 @@ pub(super) fn show(conversation: &Conversation, json: bool) {
     let place = conversation.lane().map_or("", |lane| lane.spec().reminders.name());
     say!("session {}  reminders stand in the place {place}", conversation.header().session);
     say!("\n{:>4}  {:<13} {:>6}  {:<11}  which", "turn", "kind", "tokens", "");
-    for reminder in &all {
-        let (kind, key) = (&reminder.context.kind, one_line(&reminder.context.key, 120));
-        let (turn, tokens) = (reminder.turn, grouped(tokens(reminder)));
-        say!("{turn:>4}  {:<13} {tokens:>6}  {:<11}  {key}", one_line(kind, 13), standing(reminder));
-        for line in text(reminder).lines() {
+    for told in &all {
+        let (kind, key) = (one_line(&told.kind, 13), one_line(&told.key, 120));
+        let (turn, tokens) = (told.turn, grouped(told.tokens()));
+        say!("{turn:>4}  {kind:<13} {tokens:>6}  {:<11}  {key}", told.standing);
+        for line in told.text.lines() {
             say!("      | {}", one_line(line, 400));
         }
     }
-    let total = all.iter().map(tokens).sum();
+    let total = all.iter().map(Told::tokens).sum();
     say!("\n{} reminders, about {} tokens (estimated at 3.5 bytes each)", all.len(), grouped(total));
 }
 
-fn as_json(conversation: &Conversation, all: &[Reminder<'_>]) -> String {
-    let rows = all.iter().map(|reminder| {
+/// Something that the model was told.
+struct Told {
+    record: RecordId,
+    turn: u64,
+    kind: String,
+    key: String,
+    state: String,
+    text: String,
+    /// Whether it is part of what is sent.
+    standing: &'static str,
+    bytes: u64,
+}
+
+impl Told {
+    fn of(reminder: &Reminder<'_>) -> Self {
+        let text = reminder.context.text.clone().unwrap_or_default();
+        Self {
+            record: reminder.record,
+            turn: reminder.turn,
+            kind: reminder.context.kind.clone(),
+            key: reminder.context.key.clone(),
+            state: String::from_utf8_lossy(&reminder.context.state).into_owned(),
+            bytes: text.len() as u64,
+            text,
+            standing: match (reminder.is_current, reminder.message) {
+                (false, _) => "left behind",
+                (true, Some(_)) => "told",
+                (true, None) => "waits",
+            },
+        }
+    }
+
+    /// Tools that a message has offered and withdrawn; what a result shows is no reminder.
+    fn of_changes(message: &Message) -> Option<Self> {
+        if message.is_user() || message.tool_changes().is_empty() {
+            return None;
+        }
+        let said = message.tool_changes().iter().map(|change| match change {
+            ToolChange::Offered(name) => (format!("`{name}` is offered"), name.len()),
+            ToolChange::Withdrawn(name) => (format!("`{name}` is withdrawn"), name.len()),
+        });
+        let (texts, names): (Vec<String>, Vec<usize>) = said.unzip();
+        Some(Self {
+            record: message.record(),
+            turn: message.turn(),
+            kind: "tools".to_owned(),
+            key: String::new(),
+            state: "null".to_owned(),
+            bytes: names.iter().map(|length| (length + CHANGE) as u64).sum(),
+            text: texts.join("\n"),
+            standing: "told",
+        })
+    }
+
+    fn tokens(&self) -> u64 {
+        Tokens::of_bytes(self.bytes).0
+    }
+}
+
+fn as_json(conversation: &Conversation, all: &[Told]) -> String {
+    let rows = all.iter().map(|told| {
         let mut object = Object::new();
-        object.number("record", reminder.record.0).number("turn", reminder.turn);
-        object.text("kind", &reminder.context.kind).text("key", &reminder.context.key);
-        object.number("tokens_estimated", tokens(reminder)).text("standing", standing(reminder));
-        object.raw("state", &String::from_utf8_lossy(&reminder.context.state)).text("text", text(reminder));
+        object.number("record", told.record.0).number("turn", told.turn);
+        object.text("kind", &told.kind).text("key", &told.key);
+        object.number("tokens_estimated", told.tokens()).text("standing", told.standing);
+        object.raw("state", &told.state).text("text", &told.text);
         object.close()
     });
     let mut object = Object::new();
@@ -46,19 +109,5 @@ fn as_json(conversation: &Conversation, all: &[Reminder<'_>]) -> String {
     object.close()
 }
 
-/// Whether it is part of what is sent.
-fn standing(reminder: &Reminder<'_>) -> &'static str {
-    match (reminder.is_current, reminder.message) {
-        (false, _) => "left behind",
-        (true, Some(_)) => "told",
-        (true, None) => "waits",
-    }
-}
-
-fn text<'a>(reminder: &Reminder<'a>) -> &'a str {
-    reminder.context.text.as_deref().unwrap_or_default()
-}
-
-fn tokens(reminder: &Reminder<'_>) -> u64 {
-    Tokens::of_bytes(text(reminder).len() as u64).0
-}
+/// Bytes of a block that offers or withdraws a tool, without its name.
+const CHANGE: usize = r#"{"type":"tool_addition","tool":{"type":"tool_reference","name":""}}"#.len();
