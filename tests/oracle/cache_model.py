@@ -233,6 +233,16 @@ class Bill:
     expected: Usage | None = None
     reported: Usage | None = None
     findings: list[str] = field(default_factory=list)
+    not_covered: str = ""  # why nothing is said of it
+
+
+def not_covered(request: Request) -> str:
+    """Why a request cannot be judged: what the provider has left out of its prompt stands in no capture."""
+    iterations = (request.usage or {}).get("iterations") or []
+    if any(one.get("type") == "compaction" for one in iterations):
+        return "the provider summarised the conversation on the way, and no capture holds the summary"
+    edits = dict(request.lane).get("context_management", "")
+    return "it asks for results or thinking to be cleared, and which were is not told" if '"clear_' in edits else ""
 
 
 def priced(cuts: Cuts, sizes: Sequence[Fraction]) -> Usage:
@@ -277,12 +287,13 @@ def bill(requests: Sequence[Request], rules: Rules, count: Counter | None = None
     if not any(request.usage for request in requests):
         raise BadInput("no captured response has a usage")
     requests = rules.rendered(requests)
-    cache, sizes, known, bills = Cache(rules), Sizes(count, requests), dict[str, tuple[int, int]](), []
+    sizes = Sizes(count, [one for one in requests if not not_covered(one)])
+    cache, known, bills = Cache(rules), dict[str, tuple[int, int]](), []
     for request in requests:
         prefixes = sizes.prefixes(request)
         one = Bill(request.n, cache.send(request, prefixes))
-        one.reported = Usage.of(request)
-        if one.reported is not None:
+        one.reported, one.not_covered = Usage.of(request), not_covered(request)
+        if one.reported is not None and not one.not_covered:
             one.expected, has_split = priced(one.cuts, prefixes) if count else None, bool((request.usage or {}).get("cache_creation"))
             one.findings = exact(one.expected, one.reported, has_split) if one.expected else bounded(one.cuts, request, one.reported, known)
         bills.append(one)

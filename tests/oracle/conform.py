@@ -144,6 +144,8 @@ def billed(cell: Cell) -> Iterator[str]:
         return  # cut off before it was told
     if cell.column in MESSAGES:
         for one in bill(list(cell.requests.values()), Rules(), counter("simulator")):
+            if one.not_covered:
+                print(f"{cell.folder}: the bill of request {one.n} is not covered: {one.not_covered}")
             yield from (f"request {one.n}: {finding}" for finding in one.findings)
     else:
         profile, template = ENGINES[cell.column]

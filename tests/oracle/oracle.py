@@ -25,7 +25,7 @@ from typing import Any
 
 import chat_model
 from articles import articles
-from cache_model import LOOKBACK, Rules, bill, counter
+from cache_model import LOOKBACK, Rules, bill, counter, not_covered
 from captured import BadInput, Request, read_capture
 from lineage import extends
 from perfect import Prices, perfect, price_list
@@ -91,15 +91,16 @@ def report_bill(options: argparse.Namespace) -> Report:
             (str(getattr(one.reported, name)) if one.reported else "-") + (f" ({getattr(one.expected, name)})" if one.expected else "")
             for name in names
         ]
-        rows.append((one.n, *figures, "/".join(map(str, dataclasses.astuple(one.cuts))), "; ".join(one.findings) or "ok"))
+        rows.append((one.n, *figures, "/".join(map(str, dataclasses.astuple(one.cuts))), "; ".join(one.findings) or (f"not covered: {one.not_covered}" if one.not_covered else "ok")))
     bad = sum(bool(one.findings) for one in bills)
     silent = sum(one.reported is None for one in bills)
+    open_ = sum(bool(one.not_covered) for one in bills)
     return Report(
         ("request", *names, "cuts read/1h/written/all", "findings"),
         rows,
         {"requests": [dataclasses.asdict(one) for one in bills]},
         not bad,
-        f"{bad} of {len(bills)} requests with a finding, {silent} without a reported usage; expected figures in brackets",
+        f"{bad} of {len(bills)} requests with a finding, {silent} without a reported usage, {open_} not covered; expected figures in brackets",
     )
 
 
@@ -120,7 +121,11 @@ def report_perfect(options: argparse.Namespace) -> Report:
     multiples = (options.write5m, options.write1h, options.read)
     units = any(value is not None for value in multiples)
     fixed = Prices(Fraction(1), *(Fraction(value or usual) for value, usual in zip(multiples, ("1.25", "2", "0.1"))))
-    ideals = perfect(messages(options.directory), rules(options), (lambda *_: fixed) if units else price_list, counter(options.tokens))
+    captured = messages(options.directory)
+    for one in captured:
+        if why := not_covered(one):
+            raise BadInput(f"request {one.n} is not covered: {why}")
+    ideals = perfect(captured, rules(options), (lambda *_: fixed) if units else price_list, counter(options.tokens))
     actual, best = sum(one.actual for one in ideals), sum(one.perfect for one in ideals)
     ratio = actual / best if best else Fraction(1)
     rows = [(one.n, *(f"{float(cost):.6f}" for cost in (one.actual, one.perfect, one.uncached))) for one in ideals]

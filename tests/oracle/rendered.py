@@ -17,9 +17,15 @@ def rendered(request: Request, thinking: str, images: str) -> Request:
     kept. `images` is `presence` or `off`: whether a prompt with an image has other messages than one without.
     """
     held = any(has_image(one.raw) for one in request.segments if one.section == "messages")
-    kept = without_cleared(request.segments)
+    kept = without_cleared(behind_summary(request.segments))
     kept = without_old_thinking(kept) if thinking == "last" else kept
     return dataclasses.replace(request, segments=kept, messages_key="image" if held and images == "presence" else "")
+
+
+def behind_summary(segments: list[Segment]) -> list[Segment]:
+    """Drops the messages in front of the last summary of the provider's (page on compaction, 2026-08)."""
+    last = max((index for index, one in enumerate(segments) if one.kind == "compaction"), default=-1)
+    return [one for index, one in enumerate(segments) if one.section != "messages" or index >= last]
 
 
 @functools.cache

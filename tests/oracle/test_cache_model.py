@@ -516,5 +516,33 @@ class Perfect(unittest.TestCase):
             self.assertEqual((short, long), (price * Fraction("1.25"), price * 2), model)
 
 
+class ServerEditsTest(unittest.TestCase):
+    """What the provider leaves out: told in a body it is judged, told nowhere it is said not to be covered."""
+
+    def test_messages_in_front_of_a_summary_are_not_read(self) -> None:
+        asked, summary, thanks = one(1), {"type": "compaction", "content": "Short."}, marked(one(2))
+        first = said(0, (0, 1100, 0, 0), message("user", head(), marked(asked)))
+        behind = [message("user", head(), asked), message("assistant", summary), message("user", thanks)]
+        plain = said(2000, (0, size(summary, one(2)), 0, 0), *behind)
+        found = bill(capture(first, plain), Rules(minimum=100), BYTES)
+        self.assertEqual([one.findings for one in found], [[], []])
+        wrong = said(2000, (1100, size(summary, one(2)), 0, 0), *behind)
+        self.assertTrue(bill(capture(first, wrong), Rules(minimum=100), BYTES)[1].findings)
+
+    def test_what_is_told_nowhere_is_not_covered(self) -> None:
+        clears = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}
+        compacts = {"context_management": {"edits": [{"type": "compact_20260112"}]}}
+        summarised = {"input_tokens": 9, "iterations": [{"type": "compaction", "input_tokens": 1100}, {"type": "message", "input_tokens": 9}]}
+        for more, usage, covered in [
+            (clears, (0, 9, 0, 0), False),
+            (compacts, (0, 1100, 0, 0), True),
+            (compacts, summarised, False),
+            ({}, (0, 1100, 0, 0), True),
+        ]:
+            sent = Sent(body(head(None), marked(one(1)), **more), usage=usage)
+            found = bill(capture(sent), Rules(minimum=100), BYTES)[0]
+            self.assertEqual((bool(found.not_covered), found.findings), (not covered, []), more)
+
+
 if __name__ == "__main__":
     unittest.main()

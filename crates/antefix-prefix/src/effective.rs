@@ -65,6 +65,8 @@ pub enum Cause {
     ToolsMoved,
     /// The chat template puts the date in front, and it is another day.
     DateChanged,
+    /// The server has summarised what was said.
+    Summarised,
 }
 
 /// What passed between a request and the one before it.
@@ -91,6 +93,9 @@ impl fmt::Display for Cause {
                 "the user speaks again: the chat template moves the tools in front of the new message"
             }
             Self::DateChanged => "the chat template puts the date in front, and it is another day",
+            Self::Summarised => {
+                "the server has summarised what was said: nothing in front of its summary is read"
+            }
         })
     }
 }
@@ -135,6 +140,7 @@ pub fn effective_after(segments: &[Segment], sent: usize, rules: &Rules, interva
         // Only the Messages API says so of its own rendering, and only it takes markers.
         (rules.max_markers > 0).then(|| image_limit(old, new)).flatten(),
         reference_limit(old),
+        summary_limit(old, new),
     ];
     let mut limits: Vec<_> = found.into_iter().flatten().collect();
     limits.sort_by_key(|limit| (limit.at, limit.cause));
@@ -200,6 +206,16 @@ fn reference_limit(old: &[Segment]) -> Option<Limit> {
     })
 }
 
+/// All messages in front of a summary are dropped, tools and system prompt stay.
+fn summary_limit(old: &[Segment], new: &[Segment]) -> Option<Limit> {
+    new.iter().rfind(|segment| segment.is_summary())?;
+    let at = old.iter().position(|segment| segment.section == Section::Messages)?;
+    let (cause, certainty) = (Cause::Summarised, Certainty::Documented);
+    Some(Limit { at, cause, certainty, source: SUMMARY_SOURCE })
+}
+
+const SUMMARY_SOURCE: &str = "platform.claude.com/docs/en/build-with-claude/compaction, August 2026: \
+     the API drops what stands in front of a compaction block";
 const THINKING_SOURCE: &str = "platform.claude.com/docs/en/build-with-claude/prompt-caching, September 2026: \
      user content that is no tool result strips earlier thinking on models that keep the last turn only";
 const CLEARING_SOURCE: &str = "platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, \

@@ -50,6 +50,11 @@ impl Segment {
         self.section == Section::Messages && self.role == Role::User
     }
 
+    /// Whether it is a summary that the server has written: nothing of the messages in front of it is read any more.
+    pub fn is_summary(&self) -> bool {
+        self.section == Section::Messages && self.kind == PositionKind::Block(BlockKind::Compaction)
+    }
+
     /// Whether the user speaks here, which a tool's result is not.
     pub fn is_user_speech(&self) -> bool {
         self.is_from_user() && self.kind != PositionKind::Block(BlockKind::ToolResult)

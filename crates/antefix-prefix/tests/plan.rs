@@ -26,6 +26,7 @@ fn segment(letter: char) -> Segment {
         'r' | 'R' => (Section::Messages, Role::User, PositionKind::Block(BlockKind::ToolResult)),
         'c' => (Section::Messages, Role::Assistant, PositionKind::Block(BlockKind::ToolUse)),
         'h' => (Section::Messages, Role::Assistant, PositionKind::Block(BlockKind::Thinking)),
+        'm' => (Section::Messages, Role::Assistant, PositionKind::Block(BlockKind::Compaction)),
         's' | 'x' => (Section::Messages, Role::System, PositionKind::Block(BlockKind::Text)),
         _ => (Section::Messages, Role::Assistant, PositionKind::Block(BlockKind::Text)),
     };
@@ -175,11 +176,11 @@ fn one_plan_in_full() {
 
 #[test]
 fn what_the_provider_drops() {
-    use Cause::{FirstImage, MessageCleared, ReferenceChanged, ThinkingStripped};
+    use Cause::{FirstImage, MessageCleared, ReferenceChanged, Summarised, ThinkingStripped};
     use Certainty::{Documented, Possible};
     use Retention::{AllTurns, LastTurn};
     type Limits = &'static [(usize, Cause, Certainty)];
-    let cases: [(Retention, &str, &str, Limits); 17] = [
+    let cases: [(Retention, &str, &str, Limits); 21] = [
         (AllTurns, "TSu", "au", &[]),
         (AllTurns, "TSuhcr", "hau", &[]),
         (LastTurn, "TSuhcr", "hcr", &[]),
@@ -198,6 +199,10 @@ fn what_the_provider_drops() {
         (AllTurns, "TSi", "ai", &[]),
         (AllTurns, "TS", "i", &[]),
         (AllTurns, "TSucRa", "u", &[(4, ReferenceChanged, Documented)]),
+        (AllTurns, "TSuau", "mau", &[(2, Summarised, Documented)]),
+        (AllTurns, "TSuaumau", "au", &[]),
+        (AllTurns, "TSuaumau", "mau", &[(2, Summarised, Documented)]),
+        (AllTurns, "TS", "mau", &[]),
         (LastTurn, "TSuhcr", "hai", &[(2, FirstImage, Possible), (3, ThinkingStripped, Documented)]),
     ];
     for (retention, old, new, expect) in cases {
@@ -395,6 +400,10 @@ fn notes_and_causes_are_told_in_words() {
             "the user speaks again: the chat template moves the tools in front of the new message",
         ),
         (Cause::DateChanged, "the chat template puts the date in front, and it is another day"),
+        (
+            Cause::Summarised,
+            "the server has summarised what was said: nothing in front of its summary is read",
+        ),
     ];
     for (cause, expect) in causes {
         assert_eq!(cause.to_string(), expect);

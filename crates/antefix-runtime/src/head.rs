@@ -48,6 +48,8 @@ pub struct HeadSpec {
     pub thinking: Thinking,
     /// `output_config.effort`, if set.
     pub effort: Option<String>,
+    /// `context_management` as compact JSON, if the user asks for any; for the Messages API alone.
+    pub context_management: Option<String>,
     /// Whether markers are sent, and how long entries live.
     pub cache: Option<Ttl>,
     /// In place of the built-in prompt.

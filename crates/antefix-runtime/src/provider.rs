@@ -17,7 +17,7 @@ use antefix_http::client::{Client, Incoming, Outgoing, Secret, retry_after};
 use antefix_session::conversation::ComposedBody;
 use antefix_session::dialect::Dialect;
 use antefix_session::event::{ResponseEnd, ResponseFacts};
-use antefix_session::record::Millis;
+use antefix_session::record::{Millis, TooLong};
 use antefix_tools::Cancellation;
 use antefix_wire::assemble::Delta;
 use antefix_wire::json::Body;
@@ -226,6 +226,7 @@ impl Provider {
 struct Refusal {
     kind: Option<String>,
     message: Option<String>,
+    too_long: Option<TooLong>,
 }
 
 struct Exchange {
@@ -322,6 +323,7 @@ fn facts_of(incoming: &Incoming, dialect: Dialect) -> ResponseFacts {
         request_id: request_id.map(str::to_owned),
         first_byte: None,
         quota: quota.collect(),
+        too_long: None,
     }
 }
 
@@ -332,6 +334,7 @@ async fn rejected(mut incoming: Incoming, dialect: Dialect, mut response: Respon
     response.first_byte = Some(clock::now());
     let shown = String::from_utf8_lossy(&body).trim().to_owned();
     let refusal = Body::parse(body).map(|body| protocol::refusal(dialect, &body)).unwrap_or_default();
+    response.too_long = refusal.too_long;
     let kind = refusal.kind.unwrap_or_else(|| "error".to_owned());
     let mut message = refusal.message.unwrap_or(shown);
     if let Some(hint) = protocol::hint(dialect, response.status, &message) {

@@ -6,9 +6,10 @@ use antefix_wire::assemble::Assembled;
 use bytes::Bytes;
 
 use crate::conversation::{Call, ComposedBody};
+use crate::edited::EditReport;
 use crate::record::{
     AttemptId, ContextRecord, EndReason, Entry, Forecast, LaneRecord, Millis, PermissionRecord, Planned,
-    Trigger,
+    TooLong, Trigger,
 };
 use crate::warm::Outlook;
 
@@ -132,6 +133,8 @@ pub struct ResponseFacts {
     pub first_byte: Option<Millis>,
     /// Quota headers.
     pub quota: Vec<(String, String)>,
+    /// The prompt was longer than the provider takes, and it says how long one may be.
+    pub too_long: Option<TooLong>,
 }
 
 /// Something the caller does, in the order given; if one fails, the later ones are not done.
@@ -295,13 +298,15 @@ pub struct RequestReport {
     pub expected_read: bool,
     /// Why the model stopped.
     pub stop_reason: Option<String>,
+    /// What the provider has newly done to the prompt, as it was asked to.
+    pub edit: Option<EditReport>,
 }
 
 impl RequestReport {
     /// A warning if the request should have read the cache and did not, or read less than half of its input.
     pub fn warning(&self) -> Option<String> {
         let counts = self.counts?;
-        if !self.expected_read {
+        if !self.expected_read || self.edit.is_some() {
             return None;
         }
         if counts.read.is_zero() {

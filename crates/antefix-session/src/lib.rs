@@ -8,6 +8,7 @@
 pub mod closure;
 pub mod conversation;
 pub mod dialect;
+pub mod edited;
 pub mod event;
 pub mod guard;
 pub mod line;

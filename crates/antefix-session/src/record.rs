@@ -342,6 +342,19 @@ pub struct OutcomeRecord {
     pub error: Option<String>,
     /// Quota headers of the response, name and value.
     pub quota: Vec<(String, String)>,
+    /// The response's `context_management`, compact: what the provider has left out of the prompt.
+    pub context_management: Option<Bytes>,
+    /// The provider found the prompt too long, and says how long one may be.
+    pub too_long: Option<TooLong>,
+}
+
+/// What a provider says of a prompt that is longer than it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    /// Tokens of the context window.
+    pub window: u64,
+    /// Tokens of the prompt, if it was told.
+    pub tokens: Option<u64>,
 }
 
 impl OutcomeRecord {

@@ -50,7 +50,9 @@ pub fn counts(usage: &Usage) -> Counts {
     for extra in usage.extra_iterations() {
         counts.uncached += Tokens(extra.input.unwrap_or(0));
         counts.read += Tokens(extra.cache_read.unwrap_or(0));
-        counts.write_5m += Tokens(extra.cache_write.unwrap_or(0));
+        let long = extra.cache_write_1h.unwrap_or(0);
+        counts.write_1h += Tokens(long);
+        counts.write_5m += Tokens(extra.cache_write.unwrap_or(0).saturating_sub(long));
         counts.output += Tokens(extra.output.unwrap_or(0));
     }
     counts

@@ -6,6 +6,7 @@
 //! calls: then the next request is sure to come.
 
 use antefix_models::{Counts, Money, PriceBook, Prices, Rules, Tokens, Ttl, cost};
+use antefix_prefix::verdict::ServerEdit;
 use antefix_wire::json::Body;
 
 use antefix_wire::usage::Usage;
@@ -14,7 +15,7 @@ use bytes::Bytes;
 
 use crate::conversation::{Attempt, Conversation, Lane, Reach};
 use crate::dialect::Dialect;
-use crate::record::{Millis, Planned, Purpose};
+use crate::record::{Millis, OutcomeRecord, Planned, Purpose};
 use crate::spend::{counts, prices};
 
 /// How far a session goes to keep its cache warm.
@@ -112,7 +113,8 @@ impl Conversation {
     ) -> Result<Replay, NotWarmed> {
         let lane = self.lane().ok_or(NotWarmed::NothingThere)?;
         let ttl = can_be_warmed(lane, book, self.last_read(lane))?;
-        let (last, used) = self.last_answered().ok_or(NotWarmed::NothingThere)?;
+        let last = self.last_answered().filter(|(last, _)| !is_summarised(last));
+        let (last, used) = last.ok_or(NotWarmed::NothingThere)?;
         let kept = used.read + used.write_5m + used.write_1h;
         if kept.is_zero() || !self.has_entry(rules) {
             return Err(NotWarmed::NothingThere);
@@ -165,6 +167,13 @@ pub(crate) fn replay_envelope(envelope: &Bytes) -> Option<Bytes> {
     let is_budget = root.pointer("/thinking/type").is_some_and(|kind| kind.is_str("enabled"));
     let limit = root.get("max_tokens").filter(|_| !is_budget)?;
     splice(envelope, &[Edit::replace(limit.range(), *b"1")]).ok().map(Bytes::from)
+}
+
+/// Whether the provider has summarised the prompt: made once more, the request would be summarised once more, and the
+/// next one reads nothing of its messages.
+fn is_summarised(attempt: &Attempt) -> bool {
+    let outcome = attempt.outcome.as_ref().map(|(_, outcome)| outcome);
+    outcome.and_then(OutcomeRecord::server_edit) == Some(ServerEdit::Summarised)
 }
 
 /// What an answered request used; `None` if it was not answered or that was not told.

@@ -17,10 +17,12 @@
 //! ```
 
 mod block;
+mod cleared;
 mod diagnosis;
 mod marker;
 
 pub use block::{Block, BlockKind};
+pub use cleared::Cleared;
 pub use diagnosis::{Diagnosis, MissReason};
 pub use marker::{CacheControl, Ttl, marker_edit, unmark_edit};
 

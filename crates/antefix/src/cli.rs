@@ -14,6 +14,7 @@ use antefix_tools::permission::Mode;
 use antefix_tools::sandbox::Confinement;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::context_management::{ContextManagement, parse_context_management};
 use crate::servers::ServerFlags;
 pub use conform::ConformArgs;
 pub use mcp::{McpAction, McpArgs};
@@ -179,6 +180,10 @@ pub struct AgentArgs {
     /// change is a planned break
     #[arg(long)]
     pub effort: Option<String>,
+    /// What the provider itself is to leave out of the prompt, for a new session: a `context_management` of the
+    /// Messages API, such as '{"edits":[{"type":"compact_20260112"}]}' (docs/compaction.md); nothing if nothing is set
+    #[arg(long, value_name = "JSON", value_parser = parse_context_management)]
+    pub context_management: Option<ContextManagement>,
     /// Largest reply in tokens, for a new session
     #[arg(long, value_name = "TOKENS")]
     pub max_output: Option<u64>,

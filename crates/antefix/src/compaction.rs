@@ -1,6 +1,7 @@
 //! What is said when a conversation goes on from a summary.
 
 use antefix_models::{Money, Tokens};
+use antefix_session::edited::EditReport;
 use antefix_session::record::{Forecast, Trigger};
 
 use crate::text::grouped;
@@ -46,6 +47,44 @@ fn asked(forecast: &Forecast) -> String {
         }
         (_, whole, _) => price(whole),
     }
+}
+
+/// What the provider has done to the prompt by itself, as it was asked to.
+pub fn edited(edit: &EditReport) -> String {
+    let kind = edit.edit().kind().id();
+    match edit {
+        EditReport::Summarised { counts, cost, left } => {
+            let left = left.map_or_else(String::new, |left| {
+                format!("; the answer was given behind {} tokens", grouped(left.0))
+            });
+            format!(
+                "{kind}: the provider summarised the conversation, of {} tokens with {} read from the cache, in {} tokens ({}){left}",
+                grouped(counts.prompt().0),
+                grouped(counts.read.0),
+                grouped(counts.output.0),
+                exactly(*cost)
+            )
+        }
+        EditReport::Cleared { cleared, anew, cost } => {
+            let parts = [(cleared.tool_uses, "results"), (cleared.thinking_turns, "turns of thinking")];
+            let parts: Vec<String> = parts
+                .iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, what)| format!("{} {what}", grouped(*count)))
+                .collect();
+            format!(
+                "{kind}: the provider left out {} tokens ({}); {} tokens of the prompt were not read from the cache ({})",
+                grouped(cleared.tokens),
+                parts.join(", "),
+                grouped(anew.0),
+                exactly(*cost)
+            )
+        }
+    }
+}
+
+fn exactly(cost: Option<Money>) -> String {
+    cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"))
 }
 
 fn price(cost: Option<Money>) -> String {

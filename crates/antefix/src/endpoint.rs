@@ -171,6 +171,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether requests may ask for what the provider is to leave out of the prompt.
+    pub fn takes_context_management(&self) -> bool {
+        self.takes_markers()
+    }
+
     /// Whether requests say what is to be kept in the cache.
     pub fn takes_markers(&self) -> bool {
         match self.dialect {

@@ -10,7 +10,7 @@ use antefix_ledger::{
 };
 use antefix_ledger_file::{LedgerFile, LedgerFileError, Progress, Read};
 use antefix_models::{Counts, Modifiers, Platform, PriceBook, Prices, Tokens, rules};
-use antefix_prefix::verdict::{Millis, Observation, Prompt};
+use antefix_prefix::verdict::{Millis, Observation, Prompt, ServerEdit};
 use antefix_runtime::store::{SessionId, Sessions};
 use antefix_runtime::transcript::read;
 use antefix_session::conversation::{ComposedBody, Conversation};
@@ -281,6 +281,8 @@ struct Sent {
     started: Millis,
     first_byte: Option<Millis>,
     row: Option<Row>,
+    /// What its answer says was done to the prompt.
+    edited: Option<ServerEdit>,
     /// Where its rows begin; `None` if it belongs to another session's ledger.
     at: Option<usize>,
 }
@@ -302,6 +304,7 @@ impl Reader {
             started,
             first_byte: None,
             row: None,
+            edited: None,
             at: (!is_copied).then_some(self.postings.len()),
         };
         let is_warm = attempt.purpose == Why::Warm;
@@ -324,6 +327,7 @@ impl Reader {
         let is_warm = warm.is_some();
         let Some(mut sent) = warm.or_else(|| self.open.take_if(is_it)) else { return };
         sent.first_byte = outcome.first_byte.and_then(|at| i64::try_from(at.0).ok()).map(Millis);
+        sent.edited = outcome.server_edit();
         let usage = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
         let used = usage.as_ref().map(|usage| samplings(usage.root(), Convention::detect(usage.root())));
         let terms = usage.as_ref().map(|usage| modifiers(usage.root())).unwrap_or_default();
@@ -387,6 +391,7 @@ impl Sent {
             usage: self.row.map(|row| row.counts),
             started_at: Some(self.started),
             first_byte_at: self.first_byte,
+            edited: self.edited,
             ..Observation::new(rules(self.platform, &self.model))
         }
     }
@@ -441,4 +446,4 @@ fn beside(first: &Posting, sampling: &Sampling, part: u64) -> Posting {
 const FILE: &str = "ledger.sqlite";
 
 /// Version of the rules by which rows are judged; a higher one makes every session be judged anew.
-const RULES: u64 = 2;
+const RULES: u64 = 3;

@@ -5,6 +5,7 @@ mod attach;
 mod cli;
 mod commands;
 mod compaction;
+mod context_management;
 mod endpoint;
 mod environment;
 mod failure;

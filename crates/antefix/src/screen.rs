@@ -249,6 +249,9 @@ impl Screen {
             dollars(report.total_cost),
         );
         self.line(&self.dim(&line));
+        if let Some(edit) = &report.edit {
+            self.line(&self.yellow(&format!("! {}", compaction::edited(edit))));
+        }
         if let Some(warning) = report.warning().filter(|_| !std::mem::take(&mut self.starts_cold)) {
             self.line(&self.yellow(&format!("! {warning}")));
         }

@@ -21,6 +21,7 @@ use antefix_runtime::skills::Skills;
 use antefix_runtime::store::FileStore;
 use antefix_runtime::subagents::Subagents;
 use antefix_session::conversation::Conversation;
+use antefix_session::dialect::Dialect;
 use antefix_session::guard::Limits;
 use antefix_session::machine::{Session, Settings};
 use antefix_session::placement::Placement;
@@ -87,6 +88,10 @@ async fn put_together(
     mut notices: Vec<String>,
 ) -> Result<Setup, Failure> {
     let args = ground.args;
+    if args.context_management.is_some() && !ground.endpoint.takes_context_management() {
+        let text = "`--context-management` is of the Messages API, which this provider does not speak";
+        return Err(Failure::usage(text));
+    }
     let model = ground.model(&mut notices)?;
     let rules = ground.endpoint.rules(&model);
     takes_effort(args, &rules)?;
@@ -155,6 +160,14 @@ fn takes_effort(args: &AgentArgs, rules: &Rules) -> Result<(), Failure> {
     }))
 }
 
+/// The betas that a session's requests name from the first on: what the model's own rules want, and what the edits want
+/// that its user asks for.
+fn betas(args: &AgentArgs, dialect: Dialect, rules: &Rules) -> Vec<String> {
+    let mut betas = betas_of(dialect, rules);
+    betas.extend(args.context_management.iter().flat_map(|asked| asked.betas.clone()));
+    betas
+}
+
 /// The head of a session, but for what it says of its surroundings.
 fn head(args: &AgentArgs, endpoint: &Endpoint, rules: &Rules, model: &str) -> HeadSpec {
     let ttl = match args.ttl {
@@ -166,10 +179,11 @@ fn head(args: &AgentArgs, endpoint: &Endpoint, rules: &Rules, model: &str) -> He
         platform: endpoint.platform,
         model: model.to_owned(),
         scope: endpoint.scope(),
-        betas: betas_of(endpoint.dialect, rules),
+        betas: betas(args, endpoint.dialect, rules),
         max_tokens: endpoint.largest_reply(args, rules),
         thinking: args.thinking,
         effort: args.effort.clone(),
+        context_management: args.context_management.as_ref().map(|asked| asked.json.clone()),
         cache: (args.cache == Switch::On && endpoint.takes_markers()).then_some(ttl),
         system_prompt: args.system_prompt.clone(),
         append_system_prompt: args.append_system_prompt.clone(),

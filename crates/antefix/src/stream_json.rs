@@ -4,6 +4,7 @@ use antefix_models::Counts;
 use antefix_prefix::{Certainty, Limit};
 use antefix_runtime::driver::{Decided, Shown, SubagentNews};
 use antefix_session::conversation::Call;
+use antefix_session::edited::EditReport;
 use antefix_session::event::{RequestReport, SessionEvent, efficiency_permille};
 use antefix_session::record::Planned;
 use antefix_wire::assemble::Delta;
@@ -170,6 +171,28 @@ fn write_report(object: &mut Object, report: &RequestReport) {
     if let Some(warning) = report.warning() {
         object.text("warning", &warning);
     }
+    if let Some(edit) = &report.edit {
+        object.raw("server_edit", &server_edit(edit));
+    }
+}
+
+/// What the provider has done to the prompt by itself.
+fn server_edit(edit: &EditReport) -> String {
+    let mut object = Object::new();
+    object.text("kind", edit.edit().kind().id());
+    match edit {
+        EditReport::Summarised { counts, cost, left } => {
+            write_counts(&mut object, counts);
+            object.raw("cost_usd", &money(*cost));
+            object.raw("left", &left.map_or_else(|| "null".to_owned(), |left| left.0.to_string()));
+        }
+        EditReport::Cleared { cleared, anew, cost } => {
+            object.number("tokens", cleared.tokens).number("results", cleared.tool_uses);
+            object.number("thinking_turns", cleared.thinking_turns).number("anew", anew.0);
+            object.raw("cost_usd", &money(*cost));
+        }
+    }
+    object.close()
 }
 
 /// Writes tokens by billing category and the share read.

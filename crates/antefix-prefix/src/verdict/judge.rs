@@ -391,6 +391,9 @@ impl Case<'_, '_> {
             finding.root_cause = format!("ttl_expired_{ttl}");
             return vec![finding];
         }
+        if let Some(finding) = self.server_edit().filter(|_| lost) {
+            return vec![finding];
+        }
         if lost {
             let routing = parameters::routing(self.earlier, self.later);
             if !routing.is_empty() {
@@ -425,6 +428,30 @@ impl Case<'_, '_> {
         finding.confidence = Confidence::Suspected;
         finding.evidence.note("user_actionable", false);
         vec![finding]
+    }
+
+    /// What the server has left out of the prompt: as its answer says; as a new summary in the later request shows; or,
+    /// where the answer is not known, as the request asks for.
+    fn server_edit(&self) -> Option<Finding> {
+        if let Some(edit) = self.later.edited {
+            return Some(Finding::new(edit.kind(), ""));
+        }
+        let summary = |prompt: &Prompt<'_>| {
+            let last = prompt.said().filter(|item| item.is(BlockKind::Compaction)).last();
+            last.map(|item| item.path.to_string())
+        };
+        let found = summary(self.new).filter(|path| summary(self.old).as_ref() != Some(path));
+        if let Some(path) = found {
+            return Some(Finding::new(Kind::ServerCompaction, path));
+        }
+        let edits = self.new.root.pointer("/context_management/edits")?;
+        let types = edits.items().filter_map(|edit| edit.get("type").and_then(Node::str));
+        let mut kinds = types.map(|kind| match kind.starts_with("compact_") {
+            true => Kind::ServerCompaction,
+            false => Kind::ContextEdit,
+        });
+        let kind = kinds.next()?;
+        Some(Finding { confidence: Confidence::Suspected, ..Finding::new(kind, "/context_management") })
     }
 
     /// What the model's chat template renders anew between the two, where the rules know it.

@@ -2,11 +2,30 @@
 
 use antefix_models::{Counts, Rules, Tokens, Ttl};
 
-use super::Prompt;
+use super::{Kind, Prompt};
 
 /// A moment in milliseconds since the Unix epoch, or of whatever clock all requests share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub i64);
+
+/// What the provider has done to a prompt before it was read, because the client had asked for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ServerEdit {
+    /// A summary stands for all that was said.
+    Summarised,
+    /// Results of old calls, or old thinking, are left out.
+    Cleared,
+}
+
+impl ServerEdit {
+    /// The kind of what is lost by it.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Summarised => Kind::ServerCompaction,
+            Self::Cleared => Kind::ContextEdit,
+        }
+    }
+}
 
 /// What is known of one request and its answer. All but the rules may be missing.
 #[derive(Clone, Debug)]
@@ -49,6 +68,8 @@ pub struct Observation<'a> {
     pub prefix: Option<String>,
     /// The server's reason for a miss, as it names it.
     pub server_reason: Option<String>,
+    /// What the answer says was done to the prompt.
+    pub edited: Option<ServerEdit>,
 }
 
 impl<'a> Observation<'a> {
@@ -74,6 +95,7 @@ impl<'a> Observation<'a> {
             client_betas: None,
             prefix: None,
             server_reason: None,
+            edited: None,
         }
     }
 

@@ -3,8 +3,8 @@
 
 use antefix_models::{Counts, Platform, Tokens, rules};
 use antefix_prefix::verdict::{
-    Finding, Kind, Millis, Observation, Party, Prompt, Severity, bloat, cold_start, judge, judge_alone,
-    opening, series,
+    Finding, Kind, Millis, Observation, Party, Prompt, ServerEdit, Severity, bloat, cold_start, judge,
+    judge_alone, opening, series,
 };
 use antefix_wire::json::Body;
 
@@ -171,6 +171,71 @@ pub const ROWS: &[Row] = &[
         Kind::ThinkingRetention,
         "",
         Party::Provider,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| missed(|_| {}, |one| one.edited = Some(ServerEdit::Summarised))),
+        Kind::ServerCompaction,
+        "",
+        Party::Provider,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| missed(|_| {}, |one| one.edited = Some(ServerEdit::Cleared))),
+        Kind::ContextEdit,
+        "",
+        Party::Provider,
+        Severity::Expected,
+    ),
+    // The answer is not known: a summary that is new in the request, or what the request asks for.
+    (
+        Pair(|| {
+            let [earlier, later] = missed(|_| {}, |_| {});
+            let body = later.body.replacen(
+                r#"{"type":"text","text":"Three.""#,
+                r#"{"type":"compaction","content":"Water."},{"type":"text","text":"Three.""#,
+                1,
+            );
+            [earlier, Sent { body, ..later }]
+        }),
+        Kind::ServerCompaction,
+        "/messages/4/content/0",
+        Party::Provider,
+        Severity::Expected,
+    ),
+    (
+        Pair(|| {
+            let asks = |sent: Sent| {
+                Sent {
+                body: sent.body.replacen(
+                    r#""max_tokens":900,"#,
+                    r#""max_tokens":900,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"#,
+                    1,
+                ),
+                ..sent
+            }
+            };
+            missed(|_| {}, |_| {}).map(asks)
+        }),
+        Kind::ContextEdit,
+        "/context_management",
+        Party::Provider,
+        Severity::Expected,
+    ),
+    // What has expired could not be lost to an edit.
+    (
+        Pair(|| {
+            missed(
+                |one| one.started_at = Some(Millis(0)),
+                |one| {
+                    one.started_at = Some(Millis(300_000));
+                    one.edited = Some(ServerEdit::Cleared);
+                },
+            )
+        }),
+        Kind::TtlExpired,
+        "",
+        Party::Time,
         Severity::Expected,
     ),
     (

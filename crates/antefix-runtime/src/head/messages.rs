@@ -33,6 +33,10 @@ pub(super) fn envelope(spec: &HeadSpec) -> Bytes {
         write_string(&mut out, effort);
         out.push(b'}');
     }
+    if let Some(json) = &spec.context_management {
+        out.extend_from_slice(b",\"context_management\":");
+        out.extend_from_slice(json.as_bytes());
+    }
     out.push(b'}');
     out.into()
 }

@@ -1,8 +1,10 @@
 //! Chat Completions.
 
 use antefix_http::client::{Outgoing, Secret};
+use antefix_session::record::TooLong;
 use antefix_wire::json::{Body, Kind, Node};
 
+use super::messages::number;
 use super::{Credential, Refusal};
 
 /// Behind the base URL, which ends in the API's version: `https://…/v1`.
@@ -30,7 +32,26 @@ pub(super) fn refusal(body: &Body) -> Refusal {
         node.and_then(Node::str).filter(|text| !text.is_empty()).map(|text| text.into_owned())
     };
     let message = ["message", "error", "detail"].iter().find_map(|name| text(error.get(name)));
-    Refusal { kind: text(error.get("code")).or_else(|| text(error.get("type"))), message }
+    let too_long = too_long(error, message.as_deref().unwrap_or_default());
+    Refusal { kind: text(error.get("code")).or_else(|| text(error.get("type"))), message, too_long }
+}
+
+/// What a server says of a prompt that is longer than its context: in members of the error (llama.cpp) or in words.
+///
+/// Source: the answers of llama.cpp, vLLM and OpenAI (November 2026).
+fn too_long(error: Node<'_>, message: &str) -> Option<TooLong> {
+    let member = |name: &str| error.get(name).and_then(Node::u64);
+    let behind = |words: &[&str]| words.iter().find_map(|words| number(message.split_once(words)?.1));
+    let window = member("n_ctx").or_else(|| {
+        behind(&["maximum context length is ", "context size (", "context window is ", "context length of "])
+    })?;
+    let tokens = member("n_prompt_tokens").or_else(|| {
+        // Of what was asked for, the reply's room is a part.
+        let in_messages = message.split_once(" in the messages")?.0;
+        number(in_messages.rsplit(|letter: char| !letter.is_ascii_digit()).next()?)
+    });
+    let words = ["resulted in ", "request has ", "prompt has ", "request (", "prompt contains "];
+    Some(TooLong { window, tokens: tokens.or_else(|| behind(&words)) })
 }
 
 /// What a person can do about a refusal that comes again however often the request is made. Servers name the same
@@ -40,7 +61,7 @@ pub(super) fn hint(status: u16, message: &str) -> Option<&'static str> {
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
     Some(match status {
         400 | 413 | 500 if says(&["context length", "context size", "context window", "context_length"]) => {
-            "the conversation no longer fits the model's context; go back with `--rewind TURN`, or begin a new session; a server of your own may take a larger context size"
+            "the conversation no longer fits the model's context; go on from a summary with `--continue --compact`, go back with `--rewind TURN`, or begin a new session; a server of your own may take a larger context size"
         }
         400..=599 if message.contains("tool") && says(&["support", "--jinja", "enable-auto-tool-choice"]) => {
             "this model or its server takes no tools: choose a model that does, or start the server with tools (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice), or offer none: name each tool in `--deny`"
@@ -74,8 +95,41 @@ mod tests {
         ];
         for (body, kind, message) in cases {
             let found = refusal(&Body::parse(body.as_bytes()).unwrap());
-            let expect = Refusal { kind: kind.map(str::to_owned), message: message.map(str::to_owned) };
+            let (kind, message) = (kind.map(str::to_owned), message.map(str::to_owned));
+            let expect = Refusal { kind, message, too_long: None };
             assert_eq!(found, expect, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_is_too_long_tells_of_the_context() {
+        for (error, expect) in [
+            (
+                r#"{"message":"the request exceeds the available context size, try increasing it","n_prompt_tokens":5000,"n_ctx":4096}"#,
+                Some((4096, Some(5000))),
+            ),
+            (
+                r#"{"message":"request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it"}"#,
+                Some((4096, Some(5000))),
+            ),
+            (
+                r#"{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion)."}"#,
+                Some((4096, Some(4000))),
+            ),
+            (
+                r#"{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."}"#,
+                Some((8192, Some(9000))),
+            ),
+            (
+                r#"{"message":"This model's maximum context length is 8192 tokens. However, your request has 9000 input tokens."}"#,
+                Some((8192, Some(9000))),
+            ),
+            (r#"{"message":"This model's maximum context length is 8192 tokens."}"#, Some((8192, None))),
+            (r#"{"message":"the context is full"}"#, None),
+        ] {
+            let body = Body::parse(format!(r#"{{"error":{error}}}"#)).unwrap();
+            let found = refusal(&body).too_long.map(|found| (found.window, found.tokens));
+            assert_eq!(found, expect, "{error}");
         }
     }
 

@@ -59,6 +59,7 @@ fn agent(folder: &Path, url: &str) -> Agent<FileStore> {
         max_tokens: Some(1_000),
         thinking: Thinking::Off,
         effort: None,
+        context_management: None,
         cache: Some(Ttl::FiveMinutes),
         system_prompt: None,
         append_system_prompt: None,

@@ -1,6 +1,6 @@
 use antefix_models::Tokens;
-use antefix_prefix::{Advance, Chain, Entry as CacheEntry};
-use antefix_wire::json::Body;
+use antefix_prefix::verdict::ServerEdit;
+use antefix_prefix::{Advance, Chain, Entry as CacheEntry, Segment};
 use antefix_wire::usage::Usage;
 use bytes::Bytes;
 
@@ -240,19 +240,22 @@ impl Conversation {
         let lane = attempt.attempt.lane;
         let (at, markers) = (attempt.at, attempt.attempt.markers.clone());
         let marked = markers.last().map(|(last, _)| *last as usize);
-        let usage = usage_of(outcome);
+        let usage = outcome.read_usage();
         let (wrote, read) = if outcome.status == Some(200) { wrote_and_read(&usage) } else { (0, 0) };
         let is_kept = wrote > 0 || read > 0;
         if outcome.status == Some(200) && attempt.attempt.purpose != Purpose::Warm {
             let is_turn = attempt.attempt.purpose == Purpose::Turn;
             // What a compaction has begun goes on.
             mark.failures = if is_turn && mark.measured.is_none() { 0 } else { mark.failures };
-            let positions = attempt.attempt.positions;
-            let kept = marked.filter(|_| is_kept);
-            let kept = kept.map(|last| (last as u64 + 1, Tokens(wrote.saturating_add(read))));
-            let measured = usage.context().map(|tokens| Measured { positions, tokens: Tokens(tokens), kept });
-            mark.measured = measured.filter(|measured| measured.may_be(&self.segments)).or(mark.measured);
         }
+        let kept = marked.filter(|_| is_kept);
+        let kept = kept.map(|last| (last as u64 + 1, Tokens(wrote.saturating_add(read))));
+        let measured = measured(&attempt.attempt, outcome, &usage, &self.segments);
+        mark.measured = match outcome.server_edit() {
+            // The answer was given behind a summary that is its own first block.
+            Some(ServerEdit::Summarised) => None,
+            _ => measured.map(|measured| Measured { kept, ..measured }).or(mark.measured),
+        };
         let Some(open) = self.lanes.iter_mut().find(|open| open.lane.record() == lane) else { return Ok(()) };
         open.has_read |= read > 0;
         if is_kept {
@@ -296,6 +299,21 @@ fn wrote_and_read(usage: &Usage) -> (u64, u64) {
     (usage.cache_write.unwrap_or(0), usage.cache_read.unwrap_or(0))
 }
 
+/// The length of a prompt that an outcome tells of, if it can be that.
+fn measured(
+    attempt: &AttemptRecord,
+    outcome: &OutcomeRecord,
+    usage: &Usage,
+    segments: &[Segment],
+) -> Option<Measured> {
+    let told = outcome.too_long.and_then(|too_long| too_long.tokens);
+    let counted = usage.context().filter(|_| outcome.status == Some(200) && attempt.purpose != Purpose::Warm);
+    let left_out = Tokens(outcome.cleared().map_or(0, |cleared| cleared.tokens));
+    let tokens = Tokens(told.or(counted)?);
+    Some(Measured { positions: attempt.positions, tokens, kept: None, left_out })
+        .filter(|measured| measured.may_be(segments))
+}
+
 /// One more message is carried over; with the last of them the conversation is where it was.
 fn carried_one(mark: &mut Mark) {
     let Some(carry) = &mut mark.carry else { return };
@@ -305,10 +323,4 @@ fn carried_one(mark: &mut Mark) {
         (mark.context, mark.said) = (carry.context, carry.said);
         mark.carry = None;
     }
-}
-
-/// The usage that was told, as far as it can be read.
-fn usage_of(outcome: &OutcomeRecord) -> Usage {
-    let usage = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
-    usage.map(|usage| Usage::read(usage.root())).unwrap_or_default()
 }

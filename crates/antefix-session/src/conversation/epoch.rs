@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use antefix_models::Tokens;
 use antefix_prefix::Segment;
 
-use super::{ApplyError, Conversation, Lane, Mark, Message, OpenLane, message::Place};
+use super::{ApplyError, Attempt, Conversation, Lane, Mark, Message, OpenLane, message::Place};
 use crate::record::{CompactRecord, Entry, MessageContent, MessageRecord, RecordId, RewindReason};
 
 /// What a compaction has begun.
@@ -30,6 +30,8 @@ pub(super) struct Measured {
     pub(super) tokens: Tokens,
     /// Positions of what it read from the cache or wrote to it, and the tokens of that.
     pub(super) kept: Option<(u64, Tokens)>,
+    /// Tokens of these positions that the provider has left out, and not counted.
+    pub(super) left_out: Tokens,
 }
 
 /// Tokens that a provider has counted, of so many by length.
@@ -143,21 +145,55 @@ impl Conversation {
     /// Tokens of the first positions, estimated: as the provider has counted them, and what came since by its length,
     /// in the same proportion.
     pub(crate) fn estimated_up_to(&self, positions: usize) -> Tokens {
-        let all = by_length(self.segments.get(..positions));
-        let Some(Measured { positions: counted, tokens, kept }) = self.mark().measured else {
-            return self.in_proportion(Tokens(all));
+        let all = Tokens(self.length_of_read(positions));
+        let Some(Measured { positions: counted, tokens, kept, .. }) = self.mark().measured else {
+            return self.in_proportion(all);
         };
         if let Some((_, exact)) = kept.filter(|(kept, _)| *kept == positions as u64) {
             return exact;
         }
-        match self.segments.get(counted as usize..positions) {
+        let since = self.segments.get(counted as usize..positions);
+        match since {
+            // What has been counted is not read any more.
+            Some(since) if since.iter().any(Segment::is_summary) => self.in_proportion(all),
             Some(since) => {
                 let since = Tokens(by_length(Some(since)));
                 // A short prompt says little of how long later text is.
                 tokens + Tokens(self.in_proportion(since).0.max(since.0))
             }
-            None => self.in_proportion(Tokens(all)),
+            None => self.in_proportion(all),
         }
+    }
+
+    /// Tokens of the first positions by length, without the messages that a summary of the provider's stands for.
+    fn length_of_read(&self, positions: usize) -> u64 {
+        let segments = self.segments.get(..positions).unwrap_or(&self.segments);
+        let head = self.open_lane().map_or(0, |open| open.lane.positions());
+        let summary = segments.iter().rposition(Segment::is_summary).unwrap_or(0);
+        let read = segments.iter().enumerate().filter(|(at, _)| *at < head || *at >= summary);
+        read.fold(0, |sum, (_, segment)| sum.saturating_add(segment.tokens.0))
+    }
+
+    /// The context window as the provider has told it when it found a prompt of this model too long; `None` if it has
+    /// not, or has answered a longer one since.
+    pub fn learned_window(&self) -> Option<Tokens> {
+        let says_so =
+            |attempt: &Attempt| attempt.outcome.as_ref().is_some_and(|(_, one)| one.too_long.is_some());
+        let spec = self.lane().filter(|_| self.attempts().iter().any(says_so))?.spec();
+        let is_like = |attempt: &&Attempt| {
+            self.lane_of(attempt).map(Lane::spec).is_some_and(|other| {
+                other.model == spec.model && other.scope == spec.scope && other.dialect == spec.dialect
+            })
+        };
+        let mut longest = 0;
+        for attempt in self.attempts().iter().rev().filter(is_like) {
+            let Some((_, outcome)) = &attempt.outcome else { continue };
+            if let Some(too_long) = outcome.too_long {
+                return (longest <= too_long.window).then_some(Tokens(too_long.window));
+            }
+            longest = longest.max(outcome.read_usage().context().unwrap_or(0));
+        }
+        None
     }
 
     /// Tokens as the provider counts, of `length` by length.
@@ -168,9 +204,9 @@ impl Conversation {
     /// What is known of how the provider counts: from the last prompt, or from those in front of a compaction.
     fn scale(&self) -> Option<Scale> {
         let mark = self.mark();
-        let counted = mark.measured.map(|Measured { positions, tokens, .. }| Scale {
-            tokens,
-            length: by_length(self.segments.get(..positions as usize)),
+        let counted = mark.measured.map(|Measured { positions, tokens, left_out, .. }| Scale {
+            tokens: tokens + left_out,
+            length: self.length_of_read(positions as usize),
         });
         counted.or(mark.scale)
     }

@@ -131,6 +131,11 @@ impl Message {
         self.origin
     }
 
+    /// Whether it holds a summary of the provider's: no message in front of it is read any more.
+    pub fn holds_summary(&self) -> bool {
+        self.segments.iter().any(Segment::is_summary)
+    }
+
     /// Whether it is a reminder, and nothing else.
     pub(crate) fn is_reminder(&self) -> bool {
         self.origin == Origin::Reminder

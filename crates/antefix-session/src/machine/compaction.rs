@@ -24,7 +24,7 @@ use crate::event::{Command, Refreshed, ResponseEnd, SessionEvent};
 use crate::guard::View;
 use crate::record::{
     AttemptId, CompactRecord, EndReason, Forecast, LaneRecord, MessageContent, Millis, Origin, OutcomeRecord,
-    Planned, Purpose, Record, RecordId, RewindReason, Saying, Trigger,
+    Planned, Purpose, Record, RecordId, RewindReason, Saying, TooLong, Trigger,
 };
 use crate::reminder::neutral;
 use anew::{Anew, has_no_results, text_of};
@@ -100,6 +100,32 @@ impl Session {
             room.window
         );
         self.end_turn(step, EndReason::WindowExceeded, Some(text), now)?;
+        Ok(true)
+    }
+
+    /// Whether a summary is asked for because the provider has found the request too long, where one may be made
+    /// unasked. That is no longer a surprise then: what it has said of its window is on record.
+    pub(super) fn is_shortened(
+        &mut self,
+        step: &mut Step,
+        too_long: TooLong,
+        now: Millis,
+    ) -> Result<bool, SessionError> {
+        let room = self.room()?;
+        let known = self.settings.compaction.window.unwrap_or(self.rules.context_window);
+        if Tokens(too_long.window) != known {
+            let text = format!(
+                "the provider takes prompts of up to {} tokens, not of {known}; the session keeps to that from now on",
+                too_long.window
+            );
+            step.emit(SessionEvent::Notice(text));
+        }
+        let may = room.threshold.is_some() && !self.conversation.is_fresh();
+        if !may || self.conversation.failed_compactions() >= MOST_FAILURES {
+            return Ok(false);
+        }
+        let turn = self.conversation.turn();
+        self.begin(step, Trigger::Share, Some(turn), now)?;
         Ok(true)
     }
 
@@ -396,13 +422,17 @@ impl Session {
     }
 
     fn room(&self) -> Result<Room, SessionError> {
+        let window = self.conversation.learned_window().or(self.settings.compaction.window);
+        let settings = CompactionSettings { window, ..self.settings.compaction.clone() };
         let lengths = (self.conversation.estimated_head(), self.conversation.left_by_compaction());
-        Ok(Room::of(self.rules.context_window, &self.settings.compaction, &self.lane()?.envelope, lengths))
+        Ok(Room::of(self.rules.context_window, &settings, &self.lane()?.envelope, lengths))
     }
 
     /// Whether the prompt as it stands leaves room for a reply, as far as the window is known.
     fn fits(&self, room: &Room) -> bool {
-        let is_known = self.rules.known || self.settings.compaction.window.is_some();
+        let is_known = self.rules.known
+            || self.settings.compaction.window.is_some()
+            || self.conversation.learned_window().is_some();
         !is_known || self.conversation.estimated_tokens() <= room.limit
     }
 }

@@ -1,6 +1,6 @@
 use antefix_wire::anthropic::BlockKind;
 use antefix_wire::assemble::{Assembled, StopReason};
-use antefix_wire::json::{Body, Node};
+use antefix_wire::json::{Body, Node, compact};
 use bytes::Bytes;
 
 use super::calls::result;
@@ -177,6 +177,14 @@ fn can_go_on(message: &Assembled) -> bool {
     })
 }
 
+/// The same JSON without white space.
+fn compacted(json: &str) -> Option<Bytes> {
+    let body = Body::parse(json).ok()?;
+    let mut out = Vec::new();
+    compact(&mut out, body.root());
+    Some(out.into())
+}
+
 pub(super) fn outcome_of(
     message: &Assembled,
     response: ResponseFacts,
@@ -194,5 +202,7 @@ pub(super) fn outcome_of(
         first_byte: response.first_byte,
         error,
         quota: response.quota,
+        context_management: message.context_management.as_deref().and_then(compacted),
+        too_long: None,
     }
 }

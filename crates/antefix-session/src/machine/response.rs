@@ -33,7 +33,13 @@ impl Session {
                 let error = format!("{} {kind}: {message}", response.status);
                 let outcome = with_facts(outcome, response, Some(error.clone()));
                 let is_final = outcome.leaves_behind().is_some();
+                let too_long = outcome.too_long;
                 self.outcome(step, outcome, now)?;
+                if let Some(too_long) = too_long.filter(|_| !self.interrupted)
+                    && self.is_shortened(step, too_long, now)?
+                {
+                    return Ok(());
+                }
                 if !is_final {
                     return self.retry(step, retries, error, retry_after, now);
                 }
@@ -112,6 +118,7 @@ impl Session {
         let known = |known: &&crate::conversation::Attempt| known.attempt.attempt == outcome.attempt;
         let Some(attempt) = self.conversation.attempts().iter().rev().find(known) else { return Ok(()) };
         let spend = of_attempt(&self.conversation, attempt, &self.settings.prices);
+        let edit = self.conversation.edit_report(attempt, &self.settings.prices);
         self.spent.add(&spend);
         if outcome.status == Some(200) {
             step.emit(SessionEvent::RequestFinished(Box::new(RequestReport {
@@ -124,6 +131,7 @@ impl Session {
                 total_cost: self.spent.known_cost(),
                 expected_read,
                 stop_reason: outcome.stop_reason,
+                edit,
             })));
         }
         Ok(())
@@ -145,6 +153,7 @@ pub(super) fn with_facts(
         request_id: response.request_id,
         first_byte: response.first_byte,
         quota: response.quota,
+        too_long: response.too_long,
         error,
         ..outcome
     }

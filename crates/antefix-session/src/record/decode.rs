@@ -6,7 +6,7 @@ use super::encode::{FORMAT_VERSION, KEPT};
 use super::{
     AttemptId, AttemptRecord, ContextRecord, EndReason, Entry, Header, LaneRecord, MessageContent,
     MessageRecord, Millis, Origin, OutcomeRecord, PermissionRecord, Planned, Purpose, Record, RecordId,
-    ResultRecord, RewindReason, Spawned, compaction,
+    ResultRecord, RewindReason, Spawned, TooLong, compaction,
 };
 use crate::dialect::Dialect;
 use crate::placement::Placement;
@@ -198,6 +198,10 @@ fn decode_attempt(node: Node<'_>) -> Result<AttemptRecord, RecordError> {
     })
 }
 
+fn decode_too_long(node: Node<'_>) -> Result<TooLong, RecordError> {
+    Ok(TooLong { window: number(node, "window")?, tokens: given(node, "tokens", Node::u64)? })
+}
+
 fn decode_outcome(node: Node<'_>) -> Result<OutcomeRecord, RecordError> {
     let optional = |name| given(node, name, |value| Some(value.str()?.into_owned()));
     let status = |value: Node<'_>| value.u64()?.try_into().ok();
@@ -217,6 +221,8 @@ fn decode_outcome(node: Node<'_>) -> Result<OutcomeRecord, RecordError> {
         first_byte: given(node, "first_byte", Node::u64)?.map(Millis),
         error: optional("error")?,
         quota: quota.unwrap_or_default(),
+        context_management: node.get("context_management").map(raw_bytes),
+        too_long: node.get("too_long").map(decode_too_long).transpose()?,
     })
 }
 

@@ -199,6 +199,17 @@ fn encode_outcome(object: &mut Object, outcome: &OutcomeRecord) {
         }
         object.raw("quota", &quota.close());
     }
+    if let Some(edits) = &outcome.context_management {
+        object.raw("context_management", edits);
+    }
+    if let Some(too_long) = &outcome.too_long {
+        let mut said = Object::new();
+        said.number("window", too_long.window);
+        if let Some(tokens) = too_long.tokens {
+            said.number("tokens", tokens);
+        }
+        object.raw("too_long", &said.close());
+    }
 }
 
 fn quoted(text: &str) -> Vec<u8> {

@@ -197,6 +197,7 @@ fn facts(status: u16) -> ResponseFacts {
         request_id: Some("req_1".to_owned()),
         first_byte: Some(Millis(5)),
         quota: vec![("anthropic-ratelimit-requests-remaining".to_owned(), "3".to_owned())],
+        too_long: None,
     }
 }
 

@@ -112,7 +112,13 @@ fn it_ends_when_it_would_cost_more_than_it_saves_or_took_too_long() {
 #[test]
 fn the_turn_goes_on_whatever_becomes_of_it() {
     let rejected = |status| ResponseEnd::Rejected {
-        response: ResponseFacts { status, request_id: None, first_byte: None, quota: Vec::new() },
+        response: ResponseFacts {
+            status,
+            request_id: None,
+            first_byte: None,
+            quota: Vec::new(),
+            too_long: None,
+        },
         kind: "overloaded_error".to_owned(),
         message: "busy".to_owned(),
         retry_after: None,

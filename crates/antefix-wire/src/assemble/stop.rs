@@ -12,7 +12,7 @@ pub enum StopReason {
     WindowExceeded,
     /// It waits for the results of its calls: `tool_use`, `tool_calls`, and `function_call` as it was before.
     Calls,
-    /// It goes on when its reply is sent back: `pause_turn`.
+    /// It goes on when its reply is sent back: `pause_turn`; `compaction`, where the reply is a summary.
     Pause,
     /// It refused, or a filter took away what it wrote: `refusal`, `content_filter`.
     Refusal,
@@ -30,7 +30,7 @@ impl StopReason {
             "max_tokens" | "length" => Self::OutputLimit,
             "model_context_window_exceeded" => Self::WindowExceeded,
             "tool_use" | "tool_calls" | "function_call" => Self::Calls,
-            "pause_turn" => Self::Pause,
+            "pause_turn" | "compaction" => Self::Pause,
             "refusal" | "content_filter" => Self::Refusal,
             _ => Self::Other,
         }

@@ -33,6 +33,7 @@ pub fn without_effect(args: &AgentArgs, lane: &LaneRecord) -> Option<String> {
     let flags = [
         (args.system_prompt.is_some(), "--system-prompt"),
         (args.append_system_prompt.is_some(), "--append-system-prompt"),
+        (args.context_management.is_some(), "--context-management"),
         (args.max_output.is_some(), "--max-output"),
         (args.cache != Switch::On, "--cache"),
         (args.ttl != TtlArg::FiveMinutes, "--ttl"),

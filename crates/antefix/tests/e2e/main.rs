@@ -31,6 +31,7 @@ mod providers;
 mod random;
 mod reminders;
 mod sandbox;
+mod server_edits;
 mod servers;
 mod shell;
 mod skills;

@@ -195,6 +195,7 @@ fn head_with(baseline: Baseline) -> HeadSpec {
         max_tokens: Some(1_000),
         thinking: Thinking::Off,
         effort: None,
+        context_management: None,
         cache: None,
         system_prompt: None,
         append_system_prompt: None,

@@ -119,6 +119,7 @@ fn observe<'a>(
         client_betas: hints.client_betas.clone(),
         prefix: hints.prefix.clone(),
         server_reason: hints.server_reason.clone(),
+        edited: known.edited,
         ..Observation::new(known.rules.clone())
     }
 }
@@ -156,6 +157,24 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
     }
     whole_conversations(source, observations, &lineage, report);
     report.lineages = lineage.groups;
+    report.notes.extend(source.requests.iter().enumerate().filter_map(|one| server_summary(source, one)));
+}
+
+/// What a summary cost that the provider has made by itself.
+fn server_summary(source: &Source, (index, known): (usize, &Known)) -> Option<String> {
+    let counts = known.summary?.counts;
+    let day = known.day().or_else(today);
+    let prices = day.and_then(|day| {
+        source.book.price(known.platform, &known.model, day, Modifiers::default(), counts.prompt())
+    });
+    let spent =
+        prices.map_or_else(|| "unpriced".to_owned(), |prices| format!("{:.4}", cost(&prices, &counts)));
+    let (prompt, read, output) = (counts.prompt().0, counts.read.0, counts.output.0);
+    Some(format!(
+        "request {}: {}: the summary took in {prompt} tokens, {read} of them read from the cache, and has {output}: {spent}",
+        index + 1,
+        Kind::ServerCompaction.row().id
+    ))
 }
 
 /// What is said of a conversation as a whole: how it began, if it is not the only one, and what it repeats.

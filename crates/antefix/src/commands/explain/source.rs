@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use antefix_ledger::{Convention, Entry, Row};
+use antefix_ledger::{Convention, Entry, Row, samplings};
 use antefix_models::{Platform, PriceBook, Rules, Ttl, rules};
 use antefix_prefix::Marker;
-use antefix_prefix::verdict::Millis;
+use antefix_prefix::verdict::{Millis, ServerEdit};
 use antefix_runtime::transcript::read;
 use antefix_session::conversation::Conversation;
 use antefix_session::record::{Purpose, Record, RecordId, Trigger};
@@ -51,6 +51,10 @@ pub struct Known {
     pub first_byte_at: Option<Millis>,
     pub ttl: Option<Ttl>,
     pub hints: Hints,
+    /// What the answer says was done to the prompt.
+    pub edited: Option<ServerEdit>,
+    /// What the provider's own summary used, where it has made one on the way.
+    pub summary: Option<Row>,
     /// It is the first behind a summary that our own transcript speaks of.
     pub compacted: Option<Compacted>,
 }
@@ -97,8 +101,19 @@ impl Known {
             first_byte_at: None,
             ttl: None,
             hints: Hints::default(),
+            edited: None,
+            summary: None,
             compacted: None,
         }
+    }
+
+    /// Takes what a usage object tells.
+    fn read_usage(&mut self, node: Option<Node<'_>>) {
+        self.usage = usage(node);
+        let samplings = node.map(|node| samplings(node, Convention::detect(node))).unwrap_or_default();
+        let summary = samplings.iter().find(|one| one.purpose == antefix_ledger::Purpose::Compaction);
+        self.summary = summary.map(|summary| summary.row);
+        self.edited = self.edited.or(self.summary.map(|_| ServerEdit::Summarised));
     }
 
     /// The day on which it was sent.
@@ -175,7 +190,7 @@ fn captured(path: &Path) -> Result<Known, Failure> {
             |key: &str| meta.get(key).and_then(Node::u64).and_then(|at| i64::try_from(at).ok()).map(Millis);
         known.started_at = at("at_ms");
         known.first_byte_at = at("first_byte_at_ms");
-        known.usage = usage(meta.get("usage"));
+        known.read_usage(meta.get("usage"));
         let status = meta.get("status").and_then(Node::u64).and_then(|status| u16::try_from(status).ok());
         known.refused = status.filter(|status| is_refusal(*status));
         speaker(&mut known.hints, meta, known.body.as_ref());
@@ -245,7 +260,8 @@ fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
                     known.first_byte_at =
                         outcome.first_byte.and_then(|at| i64::try_from(at.0).ok()).map(Millis);
                     let raw = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
-                    known.usage = raw.as_ref().and_then(|raw| usage(Some(raw.root())));
+                    known.edited = outcome.server_edit();
+                    known.read_usage(raw.as_ref().map(Body::root));
                     known.refused = outcome.status.filter(|status| is_refusal(*status));
                 }
             }

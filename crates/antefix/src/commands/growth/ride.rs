@@ -135,10 +135,13 @@ impl Riders {
         let lane = self.conversation.lane().map(antefix_session::conversation::Lane::record);
         let mut all = lane.and_then(|lane| self.heads.get(&lane)).cloned().unwrap_or_default();
         let path: Vec<RecordId> = self.conversation.path().map(Message::record).collect();
-        for record in path.chunk_by(|one, other| one == other) {
+        // What a summary of the provider's stands for does not ride any more.
+        let read = self.conversation.path().rposition(Message::holds_summary).unwrap_or(0);
+        let of_record = path.chunk_by(|one, other| one == other).flat_map(|record| {
             let own = record.first().and_then(|first| self.messages.get(first));
-            all.extend(own.into_iter().flatten().take(record.len()).flatten());
-        }
+            own.into_iter().flatten().take(record.len())
+        });
+        all.extend(of_record.skip(read).flatten());
         all
     }
 
@@ -200,6 +203,7 @@ impl Riders {
                 (Part::Results(call.map(|call| call.name.clone()).unwrap_or_default()), call)
             }
             (Some("thinking" | "redacted_thinking"), _) => (Part::Thinking, None),
+            (Some("compaction"), _) => (Part::Summary, None),
             (Some("text"), Origin::User) => (Part::Typed, None),
             (_, Origin::User) => (Part::Attached, None),
             (Some("text"), Origin::Assistant) => (Part::Text, None),
