@@ -36,6 +36,8 @@ rows! {
     effort "effort",
     thinking "thinking",
     compaction "compaction",
+    server_compaction "server-compaction",
+    server_clearing "server-clearing",
     old_thinking "old-thinking",
     instructions_edited "instructions-edited",
     instructions_deleted "instructions-deleted",

@@ -6,7 +6,9 @@ use antefix_wire::json::{Kind as Json, Node};
 
 use super::messages::{Said, messages};
 use super::time::{Loss, expired, is_warm, left_the_head, loss, may_be_gone, overlap};
-use super::{Confidence, Dialect, Finding, Kind, Observation, Party, Prompt, Segment, Severity, Value};
+use super::{
+    Confidence, Dialect, Finding, Kind, Observation, Party, Prompt, Segment, ServerEdit, Severity, Value,
+};
 use super::{layout, parameters, system, tools};
 use crate::position::Section;
 
@@ -446,11 +448,10 @@ impl Case<'_, '_> {
         }
         let edits = self.new.root.pointer("/context_management/edits")?;
         let types = edits.items().filter_map(|edit| edit.get("type").and_then(Node::str));
-        let mut kinds = types.map(|kind| match kind.starts_with("compact_") {
-            true => Kind::ServerCompaction,
-            false => Kind::ContextEdit,
-        });
-        let kind = kinds.next()?;
+        let edit = |kind: std::borrow::Cow<'_, str>| {
+            if kind.starts_with("compact_") { ServerEdit::Summarised } else { ServerEdit::Cleared }
+        };
+        let kind = types.map(edit).next()?.kind();
         Some(Finding { confidence: Confidence::Suspected, ..Finding::new(kind, "/context_management") })
     }
 

@@ -95,26 +95,26 @@ fn nothing_is_left_out_unasked() {
 /// later process knows the window. Where no summary is made unasked, the hint says how to get one.
 #[test]
 fn a_window_smaller_than_known_is_learned() {
-    let refuses = "rule\n times 1 global\n on said Go\n error 400 invalid_request_error \"prompt is too long: 60000 tokens > 50000 maximum\"\nrule\n on said Write a summary\n text The gate opens at 6174.\nrule\n on any\n text Seen.\n";
+    let refuses = "rule\n times 1 global\n on said Go\n error 400 invalid_request_error \"prompt is too long: 9000 tokens > 8200 maximum\"\nrule\n on said Write a summary\n text The gate opens at 6174.\nrule\n on any\n text Seen.\n";
     for is_off in [false, true] {
         let case = Case::new(refuses);
-        case.run(&"Look at all of it. ".repeat(800)).ends().code(0);
-        case.go_on("Further").ends().code(0);
+        case.run(&"Look at all of it. ".repeat(150)).ends().code(0);
+        for _ in 0..5 {
+            case.go_on(&"Look further than that. ".repeat(120)).ends().code(0);
+        }
         let go = case.go_on("Go");
         if is_off {
             let ended = go.args(["--auto-compact", "off"]).ends().code(1);
-            ended
-                .stderr("takes prompts of up to 50000 tokens, not of 1000000")
-                .stderr("--continue --compact");
+            ended.stderr("takes prompts of up to 8200 tokens, not of 1000000").stderr("--continue --compact");
         } else {
             let ended = go.ends().code(0).stdout("Seen.");
-            ended.stderr("compacting: the prompt is about 60,000 of the 50,000 tokens").stderr("compacted: ");
+            ended.stderr("compacting: the prompt is about 9,000 of the 8,200 tokens").stderr("compacted: ");
             let body = String::from_utf8_lossy(&case.sent().last().expect("a body").bytes).into_owned();
             assert!(body.contains("The gate opens at 6174.") && body.contains("\"Go\""), "{body}");
         }
         case.is_intact();
         let ended = case.go_on_without_words(&["--compact", "--output", "stream-json"]).ends();
-        assert!(ended.stdout.contains(r#""window":50000"#), "the window is forgotten\n{ended}");
+        assert!(ended.stdout.contains(r#""window":8200"#), "the window is forgotten\n{ended}");
         case.go_on("On").ends().code(0).stdout("Seen.");
         case.is_intact();
     }

@@ -2,7 +2,7 @@
 
 use super::column::Column;
 use super::row::{OldSession, Row, Step};
-use Step::{AnotherDay, Compact, Fail, Git, Interrupt, Kill, Minutes, Remove, Say, Write};
+use Step::{AnotherDay, Compact, Fail, Git, Interrupt, Kill, Minutes, Remove, Say, With, Write};
 
 /// All rows, in the order in which they are printed.
 pub fn rows() -> Vec<Row> {
@@ -100,6 +100,18 @@ fn parameters() -> Vec<Row> {
             .change([Compact])
             .whatever_is_told()
             .planned(|_| true, A_SUMMARY),
+        // The answer takes the summary in without a marker behind it, so that the message after it writes it.
+        Row::new("server-compaction", "the provider summarises the conversation by itself")
+            .before([With(&["--context-management", SUMMARISES])])
+            .prompt("A message that is summed up.")
+            .only_in(Column::is_messages)
+            .always_loses()
+            .planned(|_| true, A_SERVERS_SUMMARY),
+        Row::new("server-clearing", "the provider leaves old results out by itself")
+            .before([With(&["--context-management", CLEARS])])
+            .prompt("A wide step of 14 calls.")
+            .only_in(Column::is_messages)
+            .planned(|_| true, A_CLEARING),
         Row::new("old-thinking", "the provider drops the thinking of a turn that is over")
             .task(&["--model", "claude-haiku-4-5", "--thinking", "2000"])
             .only_in(|column| column == Column::Without)
@@ -304,6 +316,16 @@ const OTHER_THINKING: &str = "messages are cached for one way to think \
 /// Why a summary costs what it costs.
 const A_SUMMARY: &str =
     "a summary stands in the place of what was said, behind the same tools and system prompt";
+/// Asks the provider for summaries.
+const SUMMARISES: &str = r#"{"edits":[{"type":"compact_20260112"}]}"#;
+/// Asks the provider to leave out results.
+const CLEARS: &str = r#"{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":8},"keep":{"type":"tool_uses","value":2}}]}"#;
+/// Why a summary of the provider's costs what it costs.
+const A_SERVERS_SUMMARY: &str = "the user asks for it: nothing in front of the summary is read any more but tools and \
+system prompt (platform.claude.com/docs/en/build-with-claude/compaction, 2026-08-22)";
+/// Why clearing costs what it costs.
+const A_CLEARING: &str = "the user asks for it: nothing behind the first result that is left out is read \
+(platform.claude.com/docs/en/build-with-claude/context-editing, 2026-08-22)";
 /// Why old thinking costs what it costs.
 const OLD_THINKING: &str = "Haiku 4.5 is not shown the thinking of earlier turns, so that what stands behind it moves \
 (platform.claude.com/docs/en/build-with-claude/extended-thinking, 2026-11-30)";
