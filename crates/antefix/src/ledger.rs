@@ -143,13 +143,25 @@ fn unusable(folder: &Path, error: &LedgerFileError) -> Failure {
 /// # Errors
 /// If the ledger or the session cannot be read.
 pub fn of_message(environment: &Environment, session: &str, message: u64) -> Result<Account, Failure> {
-    let mut ledger = Ledger::open(environment)?;
-    let id = session.parse::<SessionId>()?;
-    ledger.catch_up_with(&id)?.map_err(Failure::failed)?;
     let book = price_file::book(environment)?;
-    let postings = ledger.postings(Read { session: Some(session), ..Read::default() })?;
+    let (_, postings) = of_session(environment, &session.parse()?, &book)?;
     let own = postings.iter().filter(|posting| posting.message == message);
     Ok(Account::of(own, |posting| prices_of(&book, posting)))
+}
+
+/// The account of a session, its transcript taken in first, and its postings.
+///
+/// # Errors
+/// If the ledger or the session cannot be read.
+pub fn of_session(
+    environment: &Environment,
+    session: &SessionId,
+    book: &PriceBook,
+) -> Result<(Account, Vec<Posting>), Failure> {
+    let mut ledger = Ledger::open(environment)?;
+    ledger.catch_up_with(session)?.map_err(Failure::failed)?;
+    let postings = ledger.postings(Read { session: Some(session.as_str()), ..Read::default() })?;
+    Ok((Account::of(&postings, |posting| prices_of(book, posting)), postings))
 }
 
 /// The prices of a posting on the day it was sent.

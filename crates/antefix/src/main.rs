@@ -11,6 +11,7 @@ mod environment;
 mod failure;
 mod folders;
 mod forecast;
+mod headline;
 mod input;
 mod lane;
 mod ledger;

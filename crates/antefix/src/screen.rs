@@ -240,7 +240,7 @@ impl Screen {
             uncached => format!(" · {} uncached", short(uncached)),
         };
         let line = format!(
-            "cache {} {} of {} read · {} written{uncached} · {} · session {}",
+            "cache {} {} of {} input tokens read · {} written{uncached} · {} · session {}",
             bar(&counts, 10),
             efficiency(&counts),
             short(counts.prompt().0),

@@ -22,7 +22,7 @@ use tokio::runtime::Handle;
 
 use crate::cli::ConformArgs;
 use crate::failure::Failure;
-use crate::out::{say, tell};
+use crate::out::{prose, say, tell};
 
 use captured::Captured;
 use column::Column;
@@ -68,7 +68,7 @@ pub fn conform(args: &ConformArgs) -> Result<ExitCode, Failure> {
         say!("{}", print::json(&cells));
     } else {
         for line in print::table(&rows, &columns, &cells) {
-            say!("{line}");
+            prose!("{line}");
         }
     }
     if folders.kept {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use antefix_http::server::{ServerOptions, SimServer};
+use antefix_ledger::Account;
 use antefix_runtime::store::Sessions;
 use antefix_runtime::transcript::{read, replay};
 use antefix_session::conversation::Conversation;
@@ -21,7 +22,9 @@ use antefix_sim::{Config, Script, Simulator};
 use crate::cli::DemoArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::ledger::of_session;
 use crate::out::{say, tell};
+use crate::price_file;
 
 /// What the user says, each time to a new process.
 const PROMPTS: [&str; 4] = [
@@ -46,6 +49,7 @@ struct Outcome {
     session: String,
     conversation: Conversation,
     report: Report,
+    account: Account,
 }
 
 /// `antefix demo`
@@ -79,13 +83,13 @@ pub fn demo(args: &DemoArgs, environment: &Environment) -> Result<ExitCode, Fail
         ended?;
     }
     runtime.block_on(server.shutdown());
-    let outcome = read_back(&place.state())?;
+    let outcome = read_back(&place.state(), environment)?;
     let done = project::is_mended(&place.project());
     if args.json {
         say!("{}", table::json(&outcome.session, &outcome.conversation, &outcome.report));
     } else {
         let colour = environment.colour && std::io::stdout().is_terminal();
-        table::print(&outcome.session, &outcome.conversation, &outcome.report, colour);
+        table::print(&outcome, colour);
         if args.trace {
             trace::print(&outcome.conversation);
         }
@@ -146,7 +150,7 @@ fn run(args: &DemoArgs, place: &Place, url: &str, index: usize, prompt: &str) ->
     }
 }
 
-fn read_back(state: &Path) -> Result<Outcome, Failure> {
+fn read_back(state: &Path, environment: &Environment) -> Result<Outcome, Failure> {
     let sessions = Sessions::at(state);
     let summary = sessions
         .list(None)?
@@ -155,7 +159,11 @@ fn read_back(state: &Path) -> Result<Outcome, Failure> {
         .ok_or_else(|| Failure::failed("the demo left no session behind"))?;
     let inspection = sessions.inspect(&summary.id)?;
     let (header, entries): (_, Vec<Entry>) = read(&inspection.transcript)?;
+    // At list prices: the demo has no user whose own ones could win.
+    let alone = Environment { state: Some(state.to_owned()), config: None, ..environment.clone() };
+    let (account, _) = of_session(&alone, &summary.id, &price_file::book(&alone)?)?;
     Ok(Outcome {
+        account,
         session: summary.id.as_str().to_owned(),
         report: verify(header.clone(), &entries),
         conversation: replay(header, &entries)?,

@@ -13,10 +13,11 @@ use crate::endpoint;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
-use crate::out::{say, tell};
+use crate::out::{prose, say, tell};
 use crate::screen::harmless;
 use crate::settings::{Flags, Settings};
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::table::Table;
 use crate::text::grouped;
 
 /// One thing that was looked at.
@@ -66,9 +67,12 @@ fn print(checks: &[Check], args: &DoctorArgs) -> ExitCode {
         say!("{}", object.close());
     } else {
         say!("antefix {}", env!("CARGO_PKG_VERSION"));
+        let mut table = Table::unheaded(2);
         for check in checks {
-            say!("{} {:<10} {}", if check.ok { "✓" } else { "✗" }, check.name, harmless(&check.text));
+            let mark = if check.ok { "✓" } else { "✗" };
+            table.line([format!("{mark} {:<9}", check.name), harmless(&check.text).into_owned()]);
         }
+        table.print();
     }
     ExitCode::from(u8::from(checks.iter().any(|check| !check.ok)))
 }
@@ -121,10 +125,10 @@ fn settings(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Fa
         say!("{}", object.close());
         return Ok(ExitCode::SUCCESS);
     }
-    say!("{}: {}", harmless(&folder.to_string_lossy()), settings.trust.text());
+    prose!("{}: {}", harmless(&folder.to_string_lossy()), settings.trust.text());
     for (key, value, source, holds) in &rows {
         let mark = if *holds { "✓" } else { "✗ does not hold:" };
-        say!("{mark} {key} = {}   ({})", harmless(value), harmless(source));
+        prose!("{mark} {key} = {}   ({})", harmless(value), harmless(source));
     }
     Ok(ExitCode::SUCCESS)
 }

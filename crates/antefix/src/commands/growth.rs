@@ -9,7 +9,6 @@ mod ride;
 use std::process::ExitCode;
 
 use antefix_ledger::Account;
-use antefix_ledger_file::Read;
 use antefix_models::{Counts, Money, Tokens};
 use antefix_runtime::transcript::read;
 
@@ -17,7 +16,7 @@ use crate::cli::GrowthArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
-use crate::ledger::{Ledger, prices_of};
+use crate::ledger::of_session;
 use crate::out::say;
 use crate::price_file;
 
@@ -61,10 +60,7 @@ pub fn growth(args: &GrowthArgs, environment: &Environment) -> Result<ExitCode, 
     let sessions = folders::sessions(environment)?;
     let id = folders::find(&sessions, args.session.as_deref(), &folders::working_folder(None)?)?;
     let book = price_file::book(environment)?;
-    let mut ledger = Ledger::open(environment)?;
-    ledger.catch_up_with(&id)?.map_err(Failure::failed)?;
-    let postings = ledger.postings(Read { session: Some(id.as_str()), ..Read::default() })?;
-    let account = Account::of(&postings, |posting| prices_of(&book, posting));
+    let (account, postings) = of_session(environment, &id, &book)?;
     let (header, entries) = read(&sessions.inspect(&id)?.transcript)?;
     let pieces = ride::pieces(header, &entries, &postings, &book).map_err(Failure::failed)?;
     let growth = Growth::of(id.as_str(), account, pieces);

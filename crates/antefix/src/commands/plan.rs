@@ -9,8 +9,10 @@ use antefix_wire::anthropic::{Request, Ttl as WireTtl};
 use super::diff::body;
 use crate::cli::PlanArgs;
 use crate::failure::Failure;
-use crate::out::say;
+use crate::out::{prose, say};
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::table::Table;
+use crate::text::grouped;
 
 /// `antefix plan`
 pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
@@ -47,26 +49,36 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
         say!("{}", json(&positions, &segments, &plan));
         return Ok(ExitCode::SUCCESS);
     }
-    say!("model {}  {} positions  tokens estimated at 3.5 bytes each", rules.id, positions.len());
-    for (index, (position, segment)) in positions.iter().zip(&segments).enumerate() {
-        let planned = plan.markers.iter().any(|marker| marker.position == index);
-        let set = position.marker.is_some();
-        say!(
-            "{index:>4}  {:<28} {:<18} {:>8} tokens  {}{}",
-            position.pointer(),
-            kind(position.kind),
-            segment.tokens.0,
-            if planned { "◆ marker belongs here" } else { "" },
-            if set { "  (has a marker)" } else { "" },
-        );
-    }
+    prose!("model {}, {} positions; tokens are estimated at 3.5 bytes a token", rules.id, positions.len());
+    positions_table(&positions, &segments, &plan).print();
     for note in &rules.notes {
-        say!("note: {note}");
+        prose!("note: {note}");
     }
     for note in &plan.notes {
-        say!("note: {note}");
+        prose!("note: {note}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn positions_table(positions: &[Position], segments: &[Segment], plan: &CachePlan) -> Table {
+    let mut table = Table::new(&[">n", "position", "kind", ">tokens", "marker"]);
+    for (index, (position, segment)) in positions.iter().zip(segments).enumerate() {
+        let planned = plan.markers.iter().any(|marker| marker.position == index);
+        let marker = match (planned, position.marker.is_some()) {
+            (true, true) => "◆ belongs here (has one)",
+            (true, false) => "◆ belongs here",
+            (false, true) => "(has one)",
+            (false, false) => "",
+        };
+        table.line([
+            index.to_string(),
+            position.pointer(),
+            kind(position.kind),
+            grouped(segment.tokens.0),
+            marker.to_owned(),
+        ]);
+    }
+    table
 }
 
 fn kind(kind: PositionKind) -> String {

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use crate::cli::PricesArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::out::{say, tell};
+use crate::out::{remark, say};
 use crate::price_file;
 use crate::screen::harmless;
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
@@ -36,13 +36,13 @@ pub fn prices(args: &PricesArgs, environment: &Environment) -> Result<ExitCode, 
     }
     print(&rows);
     let when = if args.all { "whenever they hold".to_owned() } else { format!("that hold on {day}") };
-    tell!(
+    remark!(
         "{} prices {when}, in US dollars per million tokens, without modifiers (docs/prices.md)",
         rows.len()
     );
     if let Some(path) = price_file::path(environment) {
         let own = rows.iter().filter(|row| row.is_own).count();
-        tell!(
+        remark!(
             "{own} of them are your own, from {}; they win over the list",
             harmless(&path.to_string_lossy())
         );
@@ -62,7 +62,8 @@ fn print(rows: &[ListedPrice]) {
         ">read",
         ">output",
         "source",
-    ]);
+    ])
+    .spare(&["source", "until", "prompt over", "from"]);
     for row in rows {
         let day = |day: Option<Date>| day.map_or_else(|| "–".to_owned(), |day| day.to_string());
         let prices = &row.prices;
@@ -84,7 +85,7 @@ fn print(rows: &[ListedPrice]) {
             harmless(&source(row)).into_owned(),
         ]);
     }
-    table.lines().iter().for_each(|line| say!("{line}"));
+    table.print();
 }
 
 fn source(row: &ListedPrice) -> String {

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use antefix_models::PriceBook;
 use antefix_runtime::driver::subagent_of;
-use antefix_runtime::store::Summary;
+use antefix_runtime::store::{Sessions, Summary};
 use antefix_runtime::transcript::{read, replay};
-use antefix_session::conversation::{Conversation, Message};
+use antefix_session::conversation::{Attempt, Conversation, Message};
 use antefix_session::record::{Header, Millis, PermissionRecord, Purpose, Spawned};
 use antefix_session::spend::{Spend, of_attempt};
 
@@ -15,10 +15,11 @@ use crate::cli::{SessionsAction, SessionsArgs};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
-use crate::out::{say, tell};
+use crate::out::{prose, say, tell};
 use crate::price_file;
 use crate::screen::{describe, one_line};
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money, quoted, relation_word, write_counts};
+use crate::table::Table;
 use crate::text::{efficiency, grouped};
 
 /// `antefix sessions`
@@ -50,28 +51,33 @@ pub fn sessions(args: &SessionsArgs, environment: &Environment) -> Result<ExitCo
         object.number("schema_version", SCHEMA_VERSION).raw("sessions", &array(rows));
         say!("{}", object.close());
     } else if list.is_empty() {
-        tell!(
-            "no sessions{}",
-            if args.all { String::new() } else { format!(" of `{shown}`; `--all` lists all") }
-        );
+        let here = if args.all { String::new() } else { format!(" of `{shown}`; `--all` lists all") };
+        tell!("no sessions{here}");
     } else {
-        let folders = if args.all { "folder, " } else { "" };
-        say!("{:<36}  {:<16}  {:>5}  {folders}first words", "session", "last used", "turns");
-        for summary in &list {
-            let inspected = sessions.inspect(&summary.id).ok();
-            let told = inspected.and_then(|found| read(&found.transcript).ok());
-            let told = told.and_then(|(header, entries)| replay(header, &entries).ok());
-            let (turns, words) = told.as_ref().map_or_else(damaged, first_words);
-            let folder = if args.all { format!("{}  ", folder(summary)) } else { String::new() };
-            let words = match folders::spawned_by(summary) {
-                Some(by) => format!("(subagent {}of {}) {words}", named(&by), by.session),
-                None => words,
-            };
-            let (id, used) = (summary.id.as_str(), when(summary.updated_at_ms));
-            say!("{id:<36}  {used:<16}  {turns:>5}  {folder}{words}");
-        }
+        print_list(&sessions, &list, args.all);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn print_list(sessions: &Sessions, list: &[Summary], all: bool) {
+    let folders = all.then_some("folder");
+    let headings: Vec<_> = ["session", "last used", ">turns"].into_iter().chain(folders).collect();
+    let mut table = Table::new(&[&headings, &["first words"][..]].concat()).spare(&["turns", "last used"]);
+    for summary in list {
+        let inspected = sessions.inspect(&summary.id).ok();
+        let told = inspected.and_then(|found| read(&found.transcript).ok());
+        let told = told.and_then(|(header, entries)| replay(header, &entries).ok());
+        let (turns, words) = told.as_ref().map_or_else(damaged, first_words);
+        let words = match folders::spawned_by(summary) {
+            Some(by) => format!("(subagent {}of {}) {words}", named(&by), by.session),
+            None => words,
+        };
+        let mut cells = vec![summary.id.as_str().to_owned(), when(summary.updated_at_ms), turns];
+        cells.extend(all.then(|| folder(summary)));
+        cells.push(words);
+        table.line(cells);
+    }
+    table.print();
 }
 
 fn summary_json(summary: &Summary) -> String {
@@ -126,70 +132,95 @@ fn show(conversation: &Conversation, book: &PriceBook, json: bool) {
         say!("{}", conversation_json(conversation, book));
         return;
     }
+    show_head(conversation);
+    say!();
+    show_messages(conversation);
+    say!();
+    show_requests(conversation, book);
+}
+
+fn show_head(conversation: &Conversation) {
     let header = conversation.header();
-    say!("session {}  {}  begun {}", header.session, header.cwd, when(header.created.0));
+    prose!("session {}  {}  begun {}", header.session, header.cwd, when(header.created.0));
     if let Some((from, record)) = &header.forked_from {
-        say!("forked from {from} at record {}", record.0);
+        prose!("forked from {from} at record {}", record.0);
     }
     if let Some(by) = &header.spawned_by {
-        say!("subagent {}of {}, for its call {}", named(by), by.session, by.call);
+        prose!("subagent {}of {}, for its call {}", named(by), by.session, by.call);
     }
     if let Some(lane) = conversation.lane() {
         let spec = lane.spec();
         let cache = spec.cache.map_or("off", antefix_models::Ttl::text);
-        say!(
+        prose!(
             "model {}  dialect {}  cache {cache}  head {} bytes, {} positions",
             spec.model,
             spec.dialect.name(),
-            lane.head().len(),
+            grouped(lane.head().len() as u64),
             lane.positions()
         );
     }
-    say!("\nturn  who");
+}
+
+fn show_messages(conversation: &Conversation) {
+    let mut table = Table::new(&[">turn", "who", "what"]);
     let dropped = conversation.path().next().map_or(0, |first| first.turn().saturating_sub(1));
     if dropped > 0 {
-        say!("      (earlier turns were left behind by --rewind)");
+        table.text("      (earlier turns were left behind by --rewind)");
     }
-    conversation.path().for_each(|message| print_message(conversation, message));
-    say!(
-        "\n{:>4} {:>4}  {:<9} {:>9}  {:<11} {:>8} {:>8} {:>8}  {:>7}  {:>8}",
-        "n",
-        "turn",
+    conversation.path().for_each(|message| add_message(&mut table, conversation, message));
+    table.print();
+}
+
+fn show_requests(conversation: &Conversation, book: &PriceBook) {
+    if conversation.attempts().is_empty() {
+        return say!("no request was made");
+    }
+    let headings = [
+        ">n",
+        ">turn",
         "relation",
-        "bytes",
+        ">bytes",
         "status",
-        "read",
-        "written",
-        "uncached",
-        "read %",
-        "cost"
-    );
+        ">read",
+        ">written",
+        ">uncached",
+        ">cache read",
+        ">cost",
+    ];
+    let mut table = Table::new(&headings).spare(&["bytes", "status", "turn"]);
     let mut total = Spend::default();
     for attempt in conversation.attempts() {
         let spend = of_attempt(conversation, attempt, book);
         total.add(&spend);
-        let status = attempt.outcome.as_ref().map_or_else(
-            || "no outcome".to_owned(),
-            |(_, outcome)| {
-                outcome.status.map_or_else(|| "unreachable".to_owned(), |status| status.to_string())
-            },
-        );
         let record = &attempt.attempt;
-        say!(
-            "{:>4} {:>4}  {:<9} {:>9}  {status:<11} {:>8} {:>8} {:>8}  {:>7}  {:>8}",
-            record.attempt.0,
-            attempt.turn,
-            if record.purpose == Purpose::Warm { "warm" } else { relation_word(record.relation) },
+        table.line([
+            record.attempt.0.to_string(),
+            attempt.turn.to_string(),
+            if record.purpose == Purpose::Warm { "warm" } else { relation_word(record.relation) }.to_owned(),
             grouped(record.bytes),
+            status(attempt),
             grouped(spend.counts.read.0),
             grouped((spend.counts.write_5m + spend.counts.write_1h).0),
             estimated(&spend),
             efficiency(&spend.counts),
             spend.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}")),
-        );
+        ]);
     }
+    table.print();
     let cost = total.known_cost().map_or_else(|| "unpriced".to_owned(), |cost| cost.to_string());
-    say!("\nread {} of {} input tokens, {cost}", efficiency(&total.counts), grouped(total.counts.prompt().0));
+    let all = grouped(total.counts.prompt().0);
+    say!();
+    prose!("cache read: {} of all input tokens ({all}); cost: {cost}", efficiency(&total.counts));
+}
+
+/// What the server answered.
+fn status(attempt: &Attempt) -> String {
+    match &attempt.outcome {
+        None => "no outcome".to_owned(),
+        Some((_, outcome)) => {
+            outcome.status.map_or_else(|| "unreachable".to_owned(), |status| status.to_string())
+        }
+    }
 }
 
 /// What was not read or written; `~` stands in front where the server reported nothing.
@@ -198,21 +229,20 @@ fn estimated(spend: &Spend) -> String {
     format!("{mark}{}", grouped(spend.counts.uncached.0))
 }
 
-fn print_message(conversation: &Conversation, message: &Message) {
-    let who = message.origin().word();
+fn add_message(table: &mut Table, conversation: &Conversation, message: &Message) {
+    let (turn, who) = (message.turn().to_string(), message.origin().word());
     let text = text_of(message);
     if !text.is_empty() || message.calls().is_empty() {
-        say!("{:>4}  {who:<10} {}", message.turn(), one_line(&text, 120));
+        table.line([turn.clone(), who.to_owned(), one_line(&text, 120)]);
     }
     for call in message.calls() {
-        say!("{:>4}  {who:<10} → {}", message.turn(), describe(call));
+        table.line([turn.clone(), who.to_owned(), format!("→ {}", describe(call))]);
         for decided in conversation.permissions().iter().filter(|one| one.call == call.id) {
-            say!("      {:<10}   {}", "", decision_words(decided));
+            table.line([String::new(), String::new(), format!("  {}", decision_words(decided))]);
         }
-        for session in
-            conversation.results().values().filter(|one| one.call == call.id).filter_map(subagent_of)
-        {
-            say!("      {:<10}   by subagent {session}", "");
+        let results = conversation.results().values().filter(|one| one.call == call.id);
+        for session in results.filter_map(subagent_of) {
+            table.line([String::new(), String::new(), format!("  by subagent {session}")]);
         }
     }
 }

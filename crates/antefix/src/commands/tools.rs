@@ -12,7 +12,7 @@ use crate::cli::{ToolsAction, ToolsArgs};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
-use crate::out::say;
+use crate::out::{prose, say};
 use crate::screen::harmless;
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
 use crate::text::grouped;
@@ -72,13 +72,13 @@ impl Report {
             if deferred > 0 { format!(", {} of them deferred", grouped(deferred)) } else { String::new() };
         let array = format!("{} tools{deferred}, {} bytes", grouped(tools), grouped(bytes));
         if self.changes.is_empty() {
-            return say!("{array}: the same in all {} requests", grouped(self.requests));
+            return prose!("{array}: the same in all {} requests", grouped(self.requests));
         }
         for (request, change) in &self.changes {
-            say!("request {request}: {}", harmless(&change.to_string()));
+            prose!("request {request}: {}", harmless(&change.to_string()));
         }
         let breaking = self.changes.iter().filter(|(_, change)| change.breaks()).count();
-        say!(
+        prose!(
             "{array} in the last of {} requests; {breaking} changes re-write the prompt from the tool on, {} do not",
             grouped(self.requests),
             self.changes.len() - breaking

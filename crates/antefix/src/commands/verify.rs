@@ -9,7 +9,7 @@ use crate::cli::VerifyArgs;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::folders;
-use crate::out::{say, tell};
+use crate::out::{prose, say, tell};
 use crate::stream_json::{Object, SCHEMA_VERSION, array, quoted};
 use crate::text::{grouped, short};
 
@@ -70,10 +70,10 @@ fn print_text(id: &str, report: &Report, notes: &[String]) {
         tell!("note: {note}");
     }
     for finding in &report.findings {
-        say!("✗ record {}: {}", finding.record, finding.text);
+        prose!("✗ record {}: {}", finding.record, finding.text);
     }
     if report.is_ok() {
-        say!(
+        prose!(
             "✓ session {id}: {} of {} request bodies rebuilt byte for byte ({} bytes); {}",
             grouped(report.requests),
             grouped(report.requests),

@@ -1,10 +1,11 @@
 //! A bill for people.
 
-use antefix_ledger::{Account, Ratio};
+use antefix_ledger::Account;
 
 use super::{Bill, Line};
 use crate::cli::BillBy;
-use crate::out::{say, tell};
+use crate::headline;
+use crate::out::{remark, say};
 use crate::screen::harmless;
 use crate::table::Table;
 use crate::text::{grouped, percent, short};
@@ -12,7 +13,7 @@ use crate::text::{grouped, percent, short};
 /// Prints the bill.
 pub fn bill(bill: &Bill, breakdown: bool) {
     if bill.lines.is_empty() {
-        tell!("the ledger holds no request of that time; `antefix run \"PROMPT\"` makes some");
+        remark!("the ledger holds no request of that time; `antefix run \"PROMPT\"` makes some");
         return;
     }
     let mut table = Table::new(&[
@@ -20,13 +21,14 @@ pub fn bill(bill: &Bill, breakdown: bool) {
         ">requests",
         ">input",
         ">output",
-        ">read",
-        ">kept",
-        ">added/round",
+        ">cache read",
+        ">prefix kept",
+        ">tokens per round",
         ">cost",
-        ">no cache",
+        ">without cache",
         ">wasted",
-    ]);
+    ])
+    .spare(&["output", "without cache", "requests", "tokens per round"]);
     for line in &bill.lines {
         table.line(cells(&line.name, &line.account));
         if breakdown && (line.models.len() > 1 || bill.models.len() > 1) {
@@ -41,9 +43,9 @@ pub fn bill(bill: &Bill, breakdown: bool) {
             table.line(cells(&format!("  {model}"), account));
         }
     }
-    table.lines().iter().for_each(|line| say!("{line}"));
+    table.print();
     say!();
-    headline(&bill.total);
+    headline::print(&bill.total);
     waste(&bill.total);
     summaries(&bill.total);
     bill.lines.iter().for_each(quota);
@@ -88,45 +90,26 @@ fn money(account: &Account, amount: antefix_models::Money) -> String {
     }
 }
 
-/// The two figures that the bill of an agent hangs on.
-fn headline(account: &Account) {
-    let Ratio { part, whole } = account.kept;
-    say!(
-        "prefix kept     {} of the tokens that could have been read were read ({} of {})",
-        percent(account.kept.permille()),
-        short(part.0),
-        short(whole.0)
-    );
-    let added = account.added_per_round().map_or_else(|| "–".to_owned(), |added| grouped(added.0));
-    say!(
-        "history growth  {added} tokens added by a request that extends another, on average of {}",
-        account.rounds
-    );
-    let read = account.read();
-    say!(
-        "cache read      {} of all input tokens ({} of {}), first requests included",
-        percent(read.permille()),
-        short(read.part.0),
-        short(read.whole.0)
-    );
-}
-
 fn waste(account: &Account) {
     if account.unpriced > 0 && account.unpriced >= account.totals.rows as u64 {
         return;
     }
-    say!(
-        "money           {:.4} as billed, {:.4} had nothing been cached, {:.4} had all been read that could be",
-        account.actual,
-        account.no_cache,
-        account.perfect
+    headline::labelled(
+        "money",
+        &format!(
+            "{:.4} as billed, {:.4} had nothing been cached, {:.4} had all been read that could be",
+            account.actual, account.no_cache, account.perfect
+        ),
     );
     if account.warmings > 0 {
         let (warming, requests) = (account.warming, grouped(account.warmings));
-        say!("kept warm       {warming:.4} of that for {requests} requests that kept the cache warm");
+        headline::labelled(
+            "kept warm",
+            &format!("{warming:.4} of that for {requests} requests that kept the cache warm"),
+        );
     }
     if account.waste().0 != 0 {
-        say!("wasted          {:.4}, which went to", account.waste());
+        headline::labelled("wasted", &format!("{:.4}, which went to", account.waste()));
     }
     let mut table = Table::new(&["  kind", "", ">requests", ">tokens paid again", ">cost"]);
     for share in &account.shares {
@@ -143,42 +126,48 @@ fn waste(account: &Account) {
         table.line(["  no verdict".to_owned(), "residual".to_owned(), String::new(), String::new(), cost]);
     }
     if !account.shares.is_empty() || account.residual.0 != 0 {
-        table.lines().iter().for_each(|line| say!("{line}"));
+        table.print();
     }
 }
 
 fn summaries(account: &Account) {
     if account.compactions > 0 {
         let (cost, count) = (money(account, account.compacting), grouped(account.compactions));
-        say!("summaries       {cost} of all for {count} that a conversation was to go on from, as planned");
+        headline::labelled(
+            "summaries",
+            &format!("{cost} of all for {count} that a conversation was to go on from, as planned"),
+        );
     }
 }
 
 fn quota(line: &Line) {
     for change in &line.quota {
         let from = change.from.as_deref().unwrap_or("?");
-        say!(
-            "quota           {}: {} of the {} window used before it, {} after it (what a cache read weighs in it is not public)",
-            harmless(&line.name),
-            harmless(from),
-            harmless(&change.window),
-            harmless(&change.to)
+        headline::labelled(
+            "quota",
+            &format!(
+                "{}: {} of the {} window used before it, {} after it (what a cache read weighs in it is not public)",
+                harmless(&line.name),
+                harmless(from),
+                harmless(&change.window),
+                harmless(&change.to)
+            ),
         );
     }
 }
 
 fn remarks(bill: &Bill) {
     for (model, rows) in &bill.unpriced {
-        tell!(
+        remark!(
             "no price is known for `{}` ({rows} rows): it is in no amount; `prices.toml` can name one",
             harmless(model)
         );
     }
     if bill.total.unreported > 0 {
-        tell!("{} answered requests reported no usage; they are in no figure", bill.total.unreported);
+        remark!("{} answered requests reported no usage; they are in no figure", bill.total.unreported);
     }
     if bill.total.totals.estimated > 0 {
-        tell!("≈: {} rows hold a number that the provider did not count", bill.total.totals.estimated);
+        remark!("≈: {} rows hold a number that the provider did not count", bill.total.totals.estimated);
     }
-    tell!("costs are list prices of the API (`antefix prices`); a subscription is not billed by them");
+    remark!("costs are list prices of the API (`antefix prices`); a subscription is not billed by them");
 }

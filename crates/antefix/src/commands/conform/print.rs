@@ -26,7 +26,7 @@ pub fn table(rows: &[Row], columns: &[Column], cells: &[Cell]) -> Vec<String> {
         lines.extend(part(rows, columns, cells));
         lines.push(String::new());
     }
-    lines.extend(LEGEND.lines().map(str::to_owned));
+    lines.push(LEGEND.to_owned());
     lines.extend(reasons(cells));
     let bad: Vec<_> = cells.iter().filter(|cell| !cell.verdict.findings.is_empty()).collect();
     for cell in &bad {
@@ -156,5 +156,5 @@ const WIDEST: usize = 4;
 
 /// How the table is read.
 const LEGEND: &str = "\
-word, per cent of the old prompt's positions kept with equal bytes · per cent of its tokens read from the cache,
-price of what was not read (at list prices, the simulator's tokens); – the row is not for that provider";
+word, positions kept (per cent of the old prompt's, with equal bytes) · old prompt read (per cent of its tokens, from the \
+cache), price of what was not read (at list prices, the simulator's tokens); – the row is not for that provider";

@@ -1,11 +1,15 @@
+use antefix_ledger::Account;
 use antefix_models::{Counts, Money, PriceBook, Prices, Tokens};
 use antefix_session::conversation::{Attempt, Conversation};
 use antefix_session::spend::{of_attempt, prices};
 use antefix_session::verify::Report;
 
+use super::Outcome;
 use crate::commands::verify::relations;
-use crate::out::say;
+use crate::headline;
+use crate::out::{prose, say};
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money, write_counts};
+use crate::table::Table;
 use crate::text::{bar, efficiency, grouped};
 
 /// One request of the demo with its bill.
@@ -46,7 +50,8 @@ impl Row {
 }
 
 /// Prints the bill of the demo.
-pub fn print(session: &str, conversation: &Conversation, report: &Report, colour: bool) {
+pub fn print(outcome: &Outcome, colour: bool) {
+    let Outcome { session, conversation, report, account } = outcome;
     let rows = rows(conversation);
     let heavy = |text: &str| if colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() };
     say!(
@@ -55,28 +60,11 @@ pub fn print(session: &str, conversation: &Conversation, report: &Report, colour
             "tokens by request, each message of the user from a new process (█ read  ▓ written  ░ uncached)"
         )
     );
-    say!(
-        "{:>5} {:>4}  {:<10} {:>7} {:>7} {:>8} {:>6}  {:>7}  {:>9}  {:>9}",
-        "n",
-        "proc",
-        "",
-        "read",
-        "written",
-        "uncached",
-        "output",
-        "read %",
-        "cost",
-        "byte 1 *"
-    );
-    for row in &rows {
-        line(&row.n.to_string(), &row.process.to_string(), &row.counts, row.cost, row.broken_total());
-    }
-    let total = total(&rows);
-    line("total", "", &total, sum(&rows, |row| row.cost), sum(&rows, Row::broken_total));
+    requests(&rows).print();
     say!("* what it would cost had the first byte of the prompt changed");
-    summary(&rows);
+    summary(&rows, account);
     if report.is_ok() {
-        say!(
+        prose!(
             "verify: {} of {} request bodies rebuilt byte for byte; {}",
             report.requests,
             report.requests,
@@ -84,14 +72,34 @@ pub fn print(session: &str, conversation: &Conversation, report: &Report, colour
         );
     }
     for finding in &report.findings {
-        say!("verify: record {}: {}", finding.record, finding.text);
+        prose!("verify: record {}: {}", finding.record, finding.text);
     }
     say!("session {session}");
 }
 
-fn line(n: &str, process: &str, counts: &Counts, cost: Option<Money>, broken: Option<Money>) {
-    say!(
-        "{n:>5} {process:>4}  {:<10} {:>7} {:>7} {:>8} {:>6}  {:>7}  {:>9}  {:>9}",
+fn requests(rows: &[Row]) -> Table {
+    let headings =
+        [">n", ">proc", "", ">read", ">written", ">uncached", ">output", ">cache read", ">cost", ">byte 1 *"];
+    let mut table = Table::new(&headings).spare(&["output", "uncached"]);
+    for row in rows {
+        let (n, process) = (row.n.to_string(), row.process.to_string());
+        table.line(cells(n, process, &row.counts, row.cost, row.broken_total()));
+    }
+    let (cost, broken) = (sum(rows, |row| row.cost), sum(rows, Row::broken_total));
+    table.line(cells("total".to_owned(), String::new(), &total(rows), cost, broken));
+    table
+}
+
+fn cells(
+    n: String,
+    process: String,
+    counts: &Counts,
+    cost: Option<Money>,
+    broken: Option<Money>,
+) -> [String; 10] {
+    [
+        n,
+        process,
         bar(counts, 10),
         grouped(counts.read.0),
         grouped((counts.write_5m + counts.write_1h).0),
@@ -100,7 +108,7 @@ fn line(n: &str, process: &str, counts: &Counts, cost: Option<Money>, broken: Op
         efficiency(counts),
         dollars(cost),
         dollars(broken),
-    );
+    ]
 }
 
 fn total(rows: &[Row]) -> Counts {
@@ -113,18 +121,12 @@ fn total(rows: &[Row]) -> Counts {
     })
 }
 
-fn summary(rows: &[Row]) {
-    let total = total(rows);
-    let per_round =
-        rows.iter().skip(1).map(|row| row.fresh).sum::<u64>() / (rows.len() as u64).saturating_sub(1).max(1);
-    say!(
-        "\nprefix kept: {} of all input tokens were read from the cache; growth: {} new tokens a request behind the first",
-        efficiency(&total),
-        grouped(per_round)
-    );
+fn summary(rows: &[Row], account: &Account) {
+    say!();
+    headline::print(account);
     let input = sum(rows, Row::input_cost);
-    say!(
-        "input alone: {}; with a perfect cache {}; with the first byte changed each time {}",
+    prose!(
+        "input alone       {}; with a perfect cache {}; with the first byte changed each time {}",
         dollars(input),
         dollars(sum(rows, Row::perfect_cost)),
         dollars(sum(rows, Row::broken_cost)),

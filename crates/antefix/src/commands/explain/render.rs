@@ -3,8 +3,9 @@
 use antefix_prefix::verdict::{Evidence, Finding, Kind, Party, Severity, Value};
 
 use super::report::{Found, Report};
-use crate::out::say;
+use crate::out::{prose, say, width};
 use crate::stream_json::{Object, SCHEMA_VERSION, array, quoted};
+use crate::table::wrapped;
 use crate::text::grouped;
 
 /// The report as JSON.
@@ -104,10 +105,10 @@ pub fn print(report: &Report, colour: bool) {
     }
     if report.breaks.is_empty() && report.faults.is_empty() && report.usage.is_empty() {
         say!();
-        say!("✓ no break: each request extends the one it goes on from, or branches off");
+        prose!("✓ no break: each request extends the one it goes on from, or branches off");
     }
     for note in &report.notes {
-        say!("  {note}");
+        prose!("  {note}");
     }
 }
 
@@ -124,23 +125,29 @@ fn print_one(found: &Found, colour: bool) {
     // Files count from 0, people from 1, as `bill` and the transcripts do.
     let (from, to) = (found.between.0 + 1, found.between.1 + 1);
     let place = if from == to { format!("request {to}") } else { format!("request {from} → {to}") };
-    say!("{sign} {place}: {}", paint("1", finding.kind.row().sentence));
+    for line in wrapped(&format!("{sign} {place}: {}", finding.kind.row().sentence), room()) {
+        say!("{}", paint("1", &line));
+    }
     if let Some(line) = overruled(finding) {
-        say!("  {line}");
+        prose!("  {line}");
     }
     if !finding.path.is_empty() {
         let offset =
             finding.offset.map_or_else(String::new, |offset| format!(" at byte {offset} of that text"));
-        say!("  where: {}{offset} (counted from 0)", finding.path);
+        prose!("  where: {}{offset} (counted from 0)", finding.path);
     }
     if let Some(text) = &finding.earlier {
-        say!("  {}", paint("31", &format!("before: {}", text.replace('\n', "⏎"))));
+        for line in wrapped(&format!("  before: {}", text.replace('\n', "⏎")), room()) {
+            say!("{}", paint("31", &line));
+        }
     }
     if let Some(text) = &finding.later {
-        say!("  {}", paint("32", &format!("now:    {}", text.replace('\n', "⏎"))));
+        for line in wrapped(&format!("  now:    {}", text.replace('\n', "⏎")), room()) {
+            say!("{}", paint("32", &line));
+        }
     }
     if let Some(Value::Text(source)) = finding.evidence.get("source") {
-        say!("  what differs there: {source}");
+        prose!("  what differs there: {source}");
     }
     say!("  caused by: {} ({})", cause(finding.party), finding.confidence.word());
     say!("  kind: {}", finding.kind.id());
@@ -149,9 +156,9 @@ fn print_one(found: &Found, colour: bool) {
     let repair =
         if finding.party == Party::Gateway { row.gateway.or(row.agent) } else { row.agent.or(row.gateway) };
     match repair.filter(|_| finding.severity == Severity::Fault) {
-        Some(repair) if finding.party == Party::Gateway => say!("  repair: {repair}"),
-        Some(repair) => say!("  repair: {}", plain(finding.kind).unwrap_or(repair)),
-        None if finding.kind == Kind::PinnedFloor => say!("  {FROM_USAGE_ALONE}"),
+        Some(repair) if finding.party == Party::Gateway => prose!("  repair: {repair}"),
+        Some(repair) => prose!("  repair: {}", plain(finding.kind).unwrap_or(repair)),
+        None if finding.kind == Kind::PinnedFloor => prose!("  {FROM_USAGE_ALONE}"),
         None => {}
     }
     if let Some(reason) = &finding.server_reason {
@@ -160,8 +167,13 @@ fn print_one(found: &Found, colour: bool) {
             Some(false) => ", which DISAGREES with this",
             None => "",
         };
-        say!("  the server says: {reason}{agrees}");
+        prose!("  the server says: {reason}{agrees}");
     }
+}
+
+/// How long a line may be.
+fn room() -> usize {
+    width().unwrap_or(usize::MAX)
 }
 
 /// Who moved the prompt, for people.
@@ -219,7 +231,7 @@ fn print_cost(found: &Found) {
         || "no price: what was billed, or the price of the model, is not known".to_owned(),
         |usd| format!("{usd:.4} more than reading them from the cache"),
     );
-    say!("  cost: {count}{} input tokens paid for again ({cost})", grouped(tokens.0));
+    prose!("  cost: {count}{} input tokens paid for again ({cost})", grouped(tokens.0));
 }
 
 /// What is said where a repair cannot be named.

@@ -4,7 +4,8 @@ use antefix_models::Money;
 
 use super::ride::Piece;
 use super::{Growth, Part, Sum};
-use crate::out::{say, tell};
+use crate::headline;
+use crate::out::{prose, say, tell};
 use crate::screen::{harmless, one_line};
 use crate::table::Table;
 use crate::text::{grouped, percent, short};
@@ -32,24 +33,28 @@ pub fn growth(growth: &Growth) {
 
 /// The two figures that the bill of an agent hangs on, and who fills the history.
 fn headline(growth: &Growth) {
-    let account = &growth.account;
-    say!("session {}  {} requests", growth.session, grouped(account.requests));
-    say!(
-        "prefix kept       {} of the tokens that could have been read were read",
-        percent(account.kept.permille())
-    );
-    let added = account.added_per_round().map_or_else(|| "–".to_owned(), |added| grouped(added.0));
-    say!("tokens per round  {added} added on average by a request that extends another");
+    say!("session {}, {} requests", growth.session, grouped(growth.account.requests));
+    headline::print(&growth.account);
     let typed = growth.tokens(|part| *part == Part::Typed);
     let returned = growth.tokens(|part| matches!(part, Part::Results(_)));
     let each = returned.0.checked_div(typed.0);
     let each = each.map_or_else(String::new, |each| format!(", {} for each", grouped(each)));
-    say!("typed by you      {} tokens; tools returned {}{each}", grouped(typed.0), grouped(returned.0));
+    let (typed, returned) = (grouped(typed.0), grouped(returned.0));
+    headline::labelled("typed by you", &format!("{typed} tokens; tools returned {returned}{each}"));
 }
 
 fn sums<'g>(heading: &str, named: impl Iterator<Item = (String, &'g Sum)>, growth: &Growth) {
-    let mut table =
-        Table::new(&[heading, ">blocks", ">tokens", ">rode in", ">sent", ">read", ">cost", ">of input"]);
+    let mut table = Table::new(&[
+        heading,
+        ">blocks",
+        ">tokens",
+        ">rode in",
+        ">tokens sent",
+        ">cache read",
+        ">cost",
+        ">of input cost",
+    ])
+    .spare(&["blocks", "tokens sent"]);
     let all = input_cost(growth);
     for (name, sum) in named {
         let rode = sum.rides.checked_div(sum.pieces).unwrap_or(0);
@@ -64,14 +69,15 @@ fn sums<'g>(heading: &str, named: impl Iterator<Item = (String, &'g Sum)>, growt
             share(sum.cost.0, all.0),
         ]);
     }
-    table.lines().iter().for_each(|line| say!("{line}"));
+    table.print();
 }
 
 /// The dearest blocks one by one.
 fn blocks(growth: &Growth) {
     let mut dearest: Vec<&Piece> = growth.pieces.iter().filter(|piece| piece.turn > 0).collect();
     dearest.sort_by_key(|piece| std::cmp::Reverse((piece.cost, piece.sent.prompt())));
-    let mut table = Table::new(&["dearest blocks", ">turn", ">tokens", ">rode in", ">cost", "begins"]);
+    let mut table =
+        Table::new(&["dearest blocks", ">turn", ">tokens", ">rode in", ">cost", "begins"]).spare(&["turn"]);
     for piece in dearest.iter().take(MOST) {
         table.line([
             harmless(&piece.part.to_string()).into_owned(),
@@ -83,7 +89,7 @@ fn blocks(growth: &Growth) {
         ]);
     }
     if !dearest.is_empty() {
-        table.lines().iter().for_each(|line| say!("{line}"));
+        table.print();
         more(dearest.len());
     }
 }
@@ -108,8 +114,16 @@ fn reads(growth: &Growth) {
         return;
     }
     say!();
-    let mut table =
-        Table::new(&["read whole", ">lines", "used later", ">tokens", ">rode in", ">a range saves up to"]);
+    let mut table = Table::new(&[
+        "read whole",
+        ">lines",
+        "used later",
+        ">tokens",
+        ">rode in",
+        ">tokens a range saves",
+        ">cost",
+    ])
+    .spare(&["lines"]);
     for read in growth.reads.iter().take(MOST) {
         let used = read.used.map_or_else(|| "nothing".to_owned(), |(first, last)| format!("{first}–{last}"));
         table.line([
@@ -118,22 +132,24 @@ fn reads(growth: &Growth) {
             used,
             short(read.tokens.0),
             format!("{}×", read.rides),
-            format!("{} tokens sent, {}", short(read.unused.0.0), cost(growth, read.unused.1)),
+            short(read.unused.0.0),
+            cost(growth, read.unused.1),
         ]);
     }
-    table.lines().iter().for_each(|line| say!("{line}"));
+    table.print();
     more(growth.reads.len());
-    say!(
+    prose!(
         "`used later` are the lines that were edited or read again, with some around them; what the model only had to \
-         see is not known, so a saving is the most that `offset` and `limit`, or `grep`, could have brought."
+         see is not known, so a saving is the most that `offset` and `limit`, or `grep`, could have brought.",
     );
 }
 
 fn remarks(growth: &Growth) {
     say!();
-    say!(
-        "tokens of single blocks are shared out of what the provider reported for whole prompts, by bytes where \
-         several blocks came at once; a request's cost lies on its prompt in reading order: read, written, uncached."
+    prose!(
+        "tokens: a block's own, shared out of what the provider reported for whole prompts, by bytes where several \
+         blocks came at once. rode in: requests that it was sent in, on average. tokens sent: over all of these. cache read: \
+         of the tokens sent. A request's cost lies on its prompt in reading order: read, written, uncached.",
     );
     let account = &growth.account;
     if account.unpriced > 0 {

@@ -4,7 +4,7 @@ use antefix_mcp::{Hub, ServerView, State, Wait};
 
 use super::{Surroundings, definition_tokens};
 use crate::failure::Failure;
-use crate::out::say;
+use crate::out::{prose, say};
 use crate::screen::harmless;
 use crate::stream_json::{Object, SCHEMA_VERSION, array, quoted};
 use crate::table::Table;
@@ -57,7 +57,8 @@ fn print(servers: &[ServerView]) {
         return;
     }
     let mut table =
-        Table::new(&["server", "state", ">tools", ">tokens of definitions", "reached by", "from"]);
+        Table::new(&["server", "state", ">tools", ">tokens of definitions", "reached by", "from"])
+            .spare(&["from"]);
     for server in servers {
         table.line([
             harmless(&server.name).to_string(),
@@ -68,13 +69,11 @@ fn print(servers: &[ServerView]) {
             harmless(&server.config.source).to_string(),
         ]);
     }
-    for line in table.lines() {
-        say!("{line}");
-    }
+    table.print();
     for server in servers {
         let why = server.state.why().map(|why| format!("{}: {why}", server.state.word()));
         for remark in why.iter().chain(&server.notes) {
-            say!("{}: {}", harmless(&server.name), harmless(remark));
+            prose!("{}: {}", harmless(&server.name), harmless(remark));
         }
     }
     let (tools, all) = (

@@ -4,7 +4,7 @@ use antefix_mcp::{Hub, ServerView, State, ToolInfo, Wait};
 
 use super::Surroundings;
 use crate::failure::Failure;
-use crate::out::say;
+use crate::out::{prose, say};
 use crate::screen::harmless;
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
 
@@ -101,15 +101,21 @@ impl Tested {
     fn print(&self) {
         let name = harmless(&self.first.name);
         if let Some(failure) = &self.failure {
-            say!("✗ {name}: {}", harmless(failure));
+            prose!("✗ {name}: {}", harmless(failure));
         }
         for change in &self.changes {
             let tool = if change.tool.is_empty() { String::new() } else { format!(" `{}`", change.tool) };
-            say!("✗ {name}: {}: {}{}: {}", change.when, change.kind, harmless(&tool), harmless(&change.text));
+            prose!(
+                "✗ {name}: {}: {}{}: {}",
+                change.when,
+                change.kind,
+                harmless(&tool),
+                harmless(&change.text)
+            );
         }
         if self.is_fine() {
             let tools = self.first.tools.len();
-            say!("✓ {name}: {tools} tools, the same listed again and after a restart");
+            prose!("✓ {name}: {tools} tools, the same listed again and after a restart");
         }
     }
 }

@@ -2,9 +2,10 @@ use antefix_models::Tokens;
 use antefix_session::conversation::{Conversation, Lane, Message, Reminder, ToolChange};
 use antefix_session::record::RecordId;
 
-use crate::out::say;
+use crate::out::{prose, say};
 use crate::screen::one_line;
 use crate::stream_json::{Object, SCHEMA_VERSION, array};
+use crate::table::Table;
 use crate::text::grouped;
 
 /// Prints what the model was told of its surroundings in the course of a session, oldest first.
@@ -18,18 +19,29 @@ pub(super) fn show(conversation: &Conversation, json: bool) {
         return;
     }
     let place = conversation.lane().map_or("", |lane| lane.spec().reminders.name());
-    say!("session {}  reminders stand in the place {place}", conversation.header().session);
-    say!("\n{:>4}  {:<13} {:>6}  {:<11}  which", "turn", "kind", "tokens", "");
+    prose!("session {}  reminders stand in the place {place}", conversation.header().session);
+    say!();
+    if all.is_empty() {
+        return say!("no reminder: nothing has changed around the session that the model was to be told");
+    }
+    let mut table = Table::new(&[">turn", "kind", ">tokens", "standing", "which"]);
     for told in &all {
-        let (kind, key) = (one_line(&told.kind, 13), one_line(&told.key, 120));
-        let (turn, tokens) = (told.turn, grouped(told.tokens()));
-        say!("{turn:>4}  {kind:<13} {tokens:>6}  {:<11}  {key}", told.standing);
+        table.line([
+            told.turn.to_string(),
+            one_line(&told.kind, 24),
+            grouped(told.tokens()),
+            told.standing.to_owned(),
+            one_line(&told.key, 120),
+        ]);
         for line in told.text.lines() {
-            say!("      | {}", one_line(line, 400));
+            table.text(format!("      | {}", one_line(line, 400)));
         }
     }
+    table.print();
     let total = all.iter().map(Told::tokens).sum();
-    say!("\n{} reminders, about {} tokens (estimated at 3.5 bytes each)", all.len(), grouped(total));
+    let reminders = if all.len() == 1 { "reminder" } else { "reminders" };
+    say!();
+    prose!("{} {reminders}, about {} tokens (estimated at 3.5 bytes a token)", all.len(), grouped(total));
 }
 
 /// Something that the model was told.

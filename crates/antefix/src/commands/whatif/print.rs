@@ -7,9 +7,10 @@ use super::Answer;
 use super::replay::Outcome;
 use super::session::Step;
 use crate::cli::What;
+use crate::out::width;
 use crate::screen::harmless;
 use crate::stream_json::{Object, SCHEMA_VERSION, array, money};
-use crate::table::Table;
+use crate::table::{Table, wrapped};
 use crate::text::{percent, short};
 
 /// A line for each condition.
@@ -19,12 +20,13 @@ pub fn conditions(steps: &[Step], answers: &[Answer]) -> String {
     let mut table = Table::new(&[
         "condition",
         ">input",
-        ">read",
+        ">cache read",
         ">cost",
         ">against as sent",
         ">extra requests",
         "what it means",
-    ]);
+    ])
+    .spare(&["extra requests"]);
     for Answer { what, found } in answers {
         let name = what.name().to_owned();
         match found {
@@ -49,15 +51,15 @@ pub fn conditions(steps: &[Step], answers: &[Answer]) -> String {
             }
         }
     }
-    let mut lines = vec![introduction(steps, answers)];
+    let mut lines = fitted(&introduction(steps, answers));
     lines.extend(table.lines());
-    lines.push(REMARK.to_owned());
+    lines.extend(fitted(REMARK));
     lines.join("\n")
 }
 
 /// The table of two conditions: each message by itself, and the session so far.
 pub fn messages(steps: &[Step], answers: &[Answer; 2]) -> String {
-    let mut lines = vec![introduction(steps, answers)];
+    let mut lines = fitted(&introduction(steps, answers));
     for Answer { what, found } in answers {
         if let Err(reason) = found {
             lines.push(format!("{} does not apply: {}", what.name(), harmless(reason)));
@@ -87,7 +89,7 @@ pub fn messages(steps: &[Step], answers: &[Answer; 2]) -> String {
         |outcome: &Outcome| [String::new(), percent(outcome.read().permille()), shown(outcome.cost())];
     table.line([vec!["all".to_owned()], total(one).to_vec(), total(other).to_vec()].concat());
     lines.extend(table.lines());
-    lines.push(REMARK.to_owned());
+    lines.extend(fitted(REMARK));
     lines.join("\n")
 }
 
@@ -188,6 +190,11 @@ fn introduction(steps: &[Step], answers: &[Answer]) -> String {
         percent(real.permille()),
         short(real.whole.0)
     )
+}
+
+/// A text in lines that the terminal has room for.
+fn fitted(text: &str) -> Vec<String> {
+    wrapped(text, width().unwrap_or(usize::MAX))
 }
 
 const REMARK: &str = "\
