@@ -136,10 +136,10 @@ fn state(withdrawn: &BTreeMap<String, String>, added: &[String]) -> Vec<u8> {
         write_texts(&mut part, added);
         parts.push(part);
     }
-    match parts.is_empty() {
-        true => b"null".to_vec(),
-        false => [b"{".as_slice(), &parts.join(&b','), b"}"].concat(),
+    if parts.is_empty() {
+        return b"null".to_vec();
     }
+    [b"{".as_slice(), &parts.join(&b','), b"}"].concat()
 }
 
 /// The user's settings refuse it.

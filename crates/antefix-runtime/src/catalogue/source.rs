@@ -162,10 +162,11 @@ impl Source for ToolSource {
         if listed == sighting.state {
             return None;
         }
-        let text = match sighting.state == GONE {
-            true => gone(&sighting.key, &read(&listed)),
+        let text = if sighting.state == GONE {
+            gone(&sighting.key, &read(&listed))
+        } else {
             // What the model was offered behind the old head is not before it any more.
-            false => self.changes(&sighting.key, &read(&listed), &read(&sighting.state), None).join("\n"),
+            self.changes(&sighting.key, &read(&listed), &read(&sighting.state), None).join("\n")
         };
         Some(format!("# Tools of the MCP server `{}`\n{text}", sighting.key))
     }

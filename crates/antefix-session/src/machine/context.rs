@@ -76,7 +76,7 @@ impl Session {
         for (_, ContextRecord { kind, key, text, .. }) in waits {
             step.emit_later(SessionEvent::Reminder { kind, key, text: text.unwrap_or_default() });
         }
-        self.show_changes(step, &changes);
+        show_changes(step, &changes);
         Ok(())
     }
 
@@ -90,29 +90,28 @@ impl Session {
         let lane = self.conversation.lane().map(Lane::spec).ok_or(SessionError::NoLane)?;
         let content = MessageContent::Fragment(lane.dialect.reminder(lane, &[], &changes));
         self.message(step, Origin::Reminder, content, now)?;
-        self.show_changes(step, &changes);
+        show_changes(step, &changes);
         Ok(())
     }
+}
 
-    fn show_changes(&self, step: &mut Step, changes: &[ToolChange]) {
-        let listed = |is_meant: fn(&ToolChange) -> Option<&String>| {
-            let names: Vec<String> =
-                changes.iter().filter_map(is_meant).map(|name| format!("`{name}`")).collect();
-            (!names.is_empty()).then(|| names.join(", "))
-        };
-        let offered = listed(|change| if let ToolChange::Offered(name) = change { Some(name) } else { None });
-        let withdrawn =
-            listed(|change| if let ToolChange::Withdrawn(name) = change { Some(name) } else { None });
-        let offered = offered.map(|names| format!("It may call {names}."));
-        let withdrawn = withdrawn.map(|names| format!("It may not call {names} any more."));
-        let text: Vec<String> = withdrawn.into_iter().chain(offered).collect();
-        if !text.is_empty() {
-            step.emit_later(SessionEvent::Reminder {
-                kind: TOOLS.to_owned(),
-                key: String::new(),
-                text: text.join(" "),
-            });
-        }
+fn show_changes(step: &mut Step, changes: &[ToolChange]) {
+    let listed = |is_meant: fn(&ToolChange) -> Option<&String>| {
+        let names: Vec<String> =
+            changes.iter().filter_map(is_meant).map(|name| format!("`{name}`")).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let offered = listed(|change| if let ToolChange::Offered(name) = change { Some(name) } else { None });
+    let withdrawn = listed(|change| if let ToolChange::Withdrawn(name) = change { Some(name) } else { None });
+    let offered = offered.map(|names| format!("It may call {names}."));
+    let withdrawn = withdrawn.map(|names| format!("It may not call {names} any more."));
+    let text: Vec<String> = withdrawn.into_iter().chain(offered).collect();
+    if !text.is_empty() {
+        step.emit_later(SessionEvent::Reminder {
+            kind: TOOLS.to_owned(),
+            key: String::new(),
+            text: text.join(" "),
+        });
     }
 }
 

@@ -173,7 +173,7 @@ fn a_kill_neither_loses_nor_repeats_a_change() {
         stage.entries = entries.clone();
         stage.kill(kept, setup("claude-opus-4-8", true));
         // A request on record counts as sent.
-        stage.sent = sent[..1 + usize::from(kept == end)].to_vec();
+        stage.sent = sent[..=usize::from(kept == end)].to_vec();
         let mut killed = stage.fork();
         killed = done(killed, Tell(GONE));
         killed = done(killed, Say);
@@ -191,10 +191,10 @@ fn a_turn_goes_on_behind_a_summary_with_what_was_withdrawn() {
     stage.prompt_with("Count.", vec![offers(GONE, None)]);
     while !stage.is_refreshing {
         stage.end(End::Calls(1));
-        if !stage.running.is_empty() {
-            stage.give(0, &"seven c".repeat(750), false);
-        } else {
+        if stage.running.is_empty() {
             stage.end(End::Done);
+        } else {
+            stage.give(0, &"seven c".repeat(750), false);
         }
         if stage.session.is_compacting() {
             stage.end(End::Done);

@@ -575,9 +575,10 @@ pub fn lane(setup: &Setup) -> LaneRecord {
         if setup.bare { b"[]".to_vec() } else { [b"[", &prompt[..], b",", &baseline, b"]"].concat() };
     let tools = if setup.bare { "[]" } else { TOOLS };
     let late = format!("{},{LATE}]", TOOLS.trim_end_matches(']'));
-    let (tools, betas) = match setup.changes {
-        true => (late.as_str(), vec![TOOL_CHANGES_BETA.to_owned()]),
-        false => (tools, vec!["some-beta-2026-01-01".to_owned()]),
+    let (tools, betas) = if setup.changes {
+        (late.as_str(), vec![TOOL_CHANGES_BETA.to_owned()])
+    } else {
+        (tools, vec!["some-beta-2026-01-01".to_owned()])
     };
     LaneRecord {
         dialect: Dialect::Anthropic,

@@ -160,7 +160,9 @@ fn check(
 fn what_is_told_in_words_where_changes_name_the_tools() {
     let a = |tools| offer("a", tools);
     let all: &[(&str, &str)] = &[("t", NUMBER), ("u", "{}")];
-    let rows: Vec<(&str, Vec<Offer>, &str, Vec<Offer>, &[&str])> = vec![
+    // The case; what was listed, how it stood, what is listed now; what is told.
+    type Row<'r> = (&'r str, Vec<Offer>, &'r str, Vec<Offer>, &'r [&'r str]);
+    let rows: Vec<Row<'_>> = vec![
         (
             "a server is gone",
             vec![a(all)],
