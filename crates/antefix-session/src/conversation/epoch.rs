@@ -6,7 +6,7 @@ use antefix_models::Tokens;
 use antefix_prefix::Segment;
 
 use super::{ApplyError, Attempt, Conversation, Lane, Mark, Message, OpenLane, message::Place};
-use crate::record::{CompactRecord, Entry, MessageContent, MessageRecord, RecordId, RewindReason};
+use crate::record::{CompactRecord, Entry, MessageContent, MessageRecord, Origin, RecordId, RewindReason};
 
 /// What a compaction has begun.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +110,15 @@ impl Conversation {
     /// Whether a compaction has just been made, and nothing was sent since.
     pub(crate) fn is_fresh(&self) -> bool {
         self.mark().epoch.is_some() && self.open_lane().is_some_and(|open| open.tree.head_len().is_none())
+    }
+
+    /// Whether there was a compaction, and the model has answered nothing behind it.
+    pub(crate) fn is_unanswered_since_compaction(&self) -> bool {
+        let epoch = self.mark().epoch.and_then(|index| self.epochs.get(index));
+        epoch.is_some_and(|epoch| {
+            let is_answer = |message: &Message| message.origin() == Origin::Assistant;
+            !self.path().any(|message| is_answer(message) && message.record() > epoch.record)
+        })
     }
 
     /// Tokens of what the last compaction has put behind the head, estimated; none if there was none.

@@ -120,8 +120,10 @@ impl Session {
             );
             step.emit(SessionEvent::Notice(text));
         }
-        let may = room.threshold.is_some() && !self.conversation.is_fresh();
-        if !may || self.conversation.failed_compactions() >= MOST_FAILURES {
+        // What is refused behind a summary, or after one came to nothing, would be refused behind another one as well.
+        let is_tried =
+            self.conversation.is_unanswered_since_compaction() || self.conversation.failed_compactions() > 0;
+        if room.threshold.is_none() || is_tried {
             return Ok(false);
         }
         let turn = self.conversation.turn();

@@ -60,7 +60,7 @@ fn what_the_user_makes_of_the_list_is_told_once() {
         let shown = case.antefix(["sessions", "todo", "--json"]).ends().code(0);
         shown.stdout(r#"{"number":2,"state":"done","text":"Write it"}"#);
         let reminders = case.antefix(["sessions", "show", "--reminders"]).ends().code(0);
-        reminders.stdout("1 reminders, about ").stdout("todo").stdout("| 4 [ ] Ship it");
+        reminders.stdout("1 reminder, about ").stdout("todo").stdout("| 4 [ ] Ship it");
         assert!(case.relations().iter().all(|relation| relation == "extends"), "{:?}", case.relations());
         case.is_intact();
     }

@@ -54,10 +54,6 @@ fn what_cannot_succeed_is_said_once_and_left_behind() {
             "400 invalid_request_error: messages.1: Something is off",
         ),
         (
-            "error 400 invalid_request_error prompt is too long: 1000001 tokens > 1000000 maximum",
-            "prompt is too long: 1000001 tokens > 1000000 maximum\nhint: ",
-        ),
-        (
             "error 413 request_too_large Request exceeds the maximum size",
             "413 request_too_large: Request exceeds the maximum size\nhint: ",
         ),
@@ -69,6 +65,15 @@ fn what_cannot_succeed_is_said_once_and_left_behind() {
     for (line, says) in cases {
         check(&trouble(line), &Expect { code: 1, says, relations: REFUSED });
     }
+}
+
+/// A summary is asked for once; what is refused behind it, too, is left behind.
+#[test]
+fn what_is_too_long_behind_a_summary_as_well_is_left_behind() {
+    let line = "error 400 invalid_request_error prompt is too long: 1000001 tokens > 1000000 maximum";
+    let says = "prompt is too long: 1000001 tokens > 1000000 maximum\nhint: ";
+    let relations = &["extends", "extends", "branches at 3", "branches at 2"];
+    check(&trouble(line), &Expect { code: 1, says, relations });
 }
 
 #[test]
