@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::out::tell;
-use crate::screen::{harmless, laid_open};
+use crate::screen::{harmless, laid_open, one_line};
 use crate::settings::Settings;
 use crate::settings::trust::Trust;
 
@@ -41,7 +41,8 @@ pub fn about_trust(settings: &mut Settings, environment: &Environment) -> Result
     tell!("? Do you trust the files of {}{why}?", laid_open(&settings.folder.to_string_lossy()));
     tell!("  If so, `git` may look at the repository without a question, and its own settings hold:");
     for value in &settings.ignored {
-        tell!("    {} = {}", value.key, laid_open(&value.text));
+        // A line of its own could be taken for one of ours.
+        tell!("    {} = {}", value.key, one_line(&value.text, LONGEST_SETTING));
     }
     if settings.ignored.is_empty() {
         tell!("    (there are none)");
@@ -68,16 +69,15 @@ pub enum Asked {
         /// Whom the answer goes to; gone if nobody waits any more.
         reply: oneshot::Sender<Reply>,
     },
-    /// Nothing that was asked before this waits for an answer any longer.
-    Withdrawn,
 }
 
-/// Asks the questions of a turn, one after the other, on a thread of its own.
+/// Asks the questions of a turn, one after the other, on a thread of its own, for as long as the terminal is its own.
 pub struct Asker {
     questions: Sender<Asked>,
     folder: PathBuf,
-    /// Takes a byte for each [`Asked::Withdrawn`], in front of it.
-    wake: UnixStream,
+    /// A byte stands in the pipe while the terminal is somebody else's.
+    shut: (UnixStream, UnixStream),
+    is_shut: bool,
 }
 
 impl Asker {
@@ -92,19 +92,13 @@ impl Asker {
     ) -> io::Result<(Self, mpsc::UnboundedReceiver<Answer>)> {
         let folder = settings.folder.clone();
         let (answers, receiver) = mpsc::unbounded_channel();
-        let (wake, woken) = UnixStream::pair()?;
+        let shut = UnixStream::pair()?;
+        let gate = shut.1.try_clone()?;
         std::thread::spawn(move || {
             for asked in asked {
-                let mut input = Typed::anew(&woken);
                 match asked {
                     Asked::OfCall(question) => {
-                        let can_always = !question.remember.is_empty();
-                        let prompt =
-                            if can_always { "  [y]es, [n]o, [a]lways here: " } else { "  [y]es, [n]o: " };
-                        let choice = answer_of(prompt, &mut input, can_always);
-                        if input.get_ref().is_withdrawn() {
-                            continue;
-                        }
+                        let Some(choice) = choice_of(&question, &gate) else { continue };
                         if choice == Choice::Always {
                             remember(&settings, &question, state.as_deref());
                         }
@@ -113,22 +107,27 @@ impl Asker {
                         }
                     }
                     Asked::OfServer { server, question, reply } => {
-                        let answer = server::answer_of(&server, &question, &mut input);
                         // A server that is gone meanwhile wants no answer.
-                        let _ = reply.send(answer);
+                        let _ = reply.send(reply_of(&server, &question, &gate));
                     }
-                    Asked::Withdrawn => drop((&woken).read_exact(&mut [0])),
                 }
             }
         });
-        Ok((Self { questions, folder, wake }, receiver))
+        Ok((Self { questions, folder, shut, is_shut: false }, receiver))
     }
 
-    /// Lets go of all that was asked and not answered: the terminal is somebody else's from now on.
-    pub fn withdraw(&self) {
-        // Without its thread nothing is asked.
-        let _ = (&self.wake).write_all(&[0]);
-        let _ = self.questions.send(Asked::Withdrawn);
+    /// Lets go of what was asked and not answered, and asks nothing more: the terminal is somebody else's.
+    pub fn withdraw(&mut self) {
+        if !self.is_shut {
+            self.is_shut = self.shut.0.write_all(&[0]).is_ok();
+        }
+    }
+
+    /// Asks again.
+    pub fn resume(&mut self) {
+        if self.is_shut {
+            self.is_shut = self.shut.1.read_exact(&mut [0]).is_err();
+        }
     }
 
     /// Shows a question and has it asked.
@@ -171,29 +170,52 @@ fn details(question: &Question, folder: &Path) -> Vec<String> {
     lines
 }
 
-/// What is typed from now on, until the question is withdrawn.
-struct Typed<'w> {
-    woken: &'w UnixStream,
+/// What the user says to a call; `None` if that is not wanted any more.
+fn choice_of(question: &Question, gate: &UnixStream) -> Option<Choice> {
+    let mut input = Typed::anew(gate)?;
+    let can_always = !question.remember.is_empty();
+    let prompt = if can_always { "  [y]es, [n]o, [a]lways here: " } else { "  [y]es, [n]o: " };
+    let choice = answer_of(prompt, &mut input, can_always);
+    (!is_shut(gate)).then_some(choice)
 }
 
-impl<'w> Typed<'w> {
-    /// What was typed before the question was there is no answer to it.
-    fn anew(woken: &'w UnixStream) -> BufReader<Self> {
-        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-        BufReader::new(Self { woken })
+/// What the user says to a server; where the terminal is not ours, nobody is asked.
+fn reply_of(server: &str, question: &Elicitation, gate: &UnixStream) -> Reply {
+    match Typed::anew(gate) {
+        Some(mut input) => server::answer_of(server, question, &mut input),
+        None => {
+            tell!("{}", server::declined(server, question.message(), "no message is being worked on"));
+            Reply::Decline
+        }
     }
+}
 
-    fn is_withdrawn(&self) -> bool {
-        let mut waits = [PollFd::new(self.woken, PollFlags::IN)];
-        poll(&mut waits, Some(&Timespec::default())).is_ok_and(|count| count > 0)
+fn is_shut(gate: &UnixStream) -> bool {
+    let mut waits = [PollFd::new(gate, PollFlags::IN)];
+    poll(&mut waits, Some(&Timespec::default())).is_ok_and(|count| count > 0)
+}
+
+/// What is typed from now on, for as long as the terminal is ours.
+struct Typed<'g> {
+    gate: &'g UnixStream,
+}
+
+impl<'g> Typed<'g> {
+    /// What was typed before the question was there is no answer to it.
+    fn anew(gate: &'g UnixStream) -> Option<BufReader<Self>> {
+        if is_shut(gate) {
+            return None;
+        }
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        Some(BufReader::new(Self { gate }))
     }
 }
 
 impl Read for Typed<'_> {
-    /// Ends where the question is withdrawn.
+    /// Ends where the terminal is somebody else's.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let stdin = io::stdin();
-        let mut waits = [PollFd::new(self.woken, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
+        let mut waits = [PollFd::new(self.gate, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
         poll(&mut waits, None)?;
         if !waits[0].revents().is_empty() {
             return Ok(0);
@@ -220,6 +242,9 @@ fn answer_of(prompt: &str, input: &mut impl BufRead, can_always: bool) -> Choice
         }
     }
 }
+
+/// Letters of a setting that are shown at most where a folder's trust is asked about.
+const LONGEST_SETTING: usize = 400;
 
 #[cfg(test)]
 mod tests {

@@ -371,7 +371,8 @@ fn forecast(outlook: &Outlook) -> String {
     )
 }
 
-fn dollars(cost: Option<Money>) -> String {
+/// An amount, or that there is no price.
+pub fn dollars(cost: Option<Money>) -> String {
     cost.map_or_else(|| "unpriced".to_owned(), |cost| format!("{cost:.4}"))
 }
 

@@ -184,7 +184,7 @@ impl Conversation {
     }
 
     /// The context window as the provider has told it when it found a prompt of this model too long; `None` if it has
-    /// not, or has answered a longer one since.
+    /// not, or has answered a longer one since, or if the head alone would fill what it has told.
     pub fn learned_window(&self) -> Option<Tokens> {
         let says_so =
             |attempt: &Attempt| attempt.outcome.as_ref().is_some_and(|(_, one)| one.too_long.is_some());
@@ -198,7 +198,8 @@ impl Conversation {
         for attempt in self.attempts().iter().rev().filter(is_like) {
             let Some((_, outcome)) = &attempt.outcome else { continue };
             if let Some(too_long) = outcome.too_long {
-                return (longest <= too_long.window).then_some(Tokens(too_long.window));
+                let is_said = longest <= too_long.window && self.estimated_head().0 < too_long.window;
+                return is_said.then_some(Tokens(too_long.window));
             }
             longest = longest.max(outcome.read_usage().context().unwrap_or(0));
         }

@@ -103,16 +103,22 @@ impl Session {
         Ok(true)
     }
 
+    /// The context window as far as it is known: told by the provider, or set, or the model's.
+    pub(super) fn window(&self) -> Tokens {
+        let told = self.conversation.learned_window();
+        told.or(self.settings.compaction.window).unwrap_or(self.rules.context_window)
+    }
+
     /// Whether a summary is asked for because the provider has found the request too long, where one may be made
-    /// unasked. That is no longer a surprise then: what it has said of its window is on record.
+    /// unasked. `known` is what the window was taken for before it said so. That is no longer a surprise then: what it
+    /// has said of its window is on record.
     pub(super) fn is_shortened(
         &mut self,
         step: &mut Step,
         too_long: TooLong,
+        known: Tokens,
         now: Millis,
     ) -> Result<bool, SessionError> {
-        let room = self.room()?;
-        let known = self.settings.compaction.window.unwrap_or(self.rules.context_window);
         if Tokens(too_long.window) != known {
             let text = format!(
                 "the provider takes prompts of up to {} tokens, not of {known}; the session keeps to that from now on",
@@ -120,10 +126,13 @@ impl Session {
             );
             step.emit(SessionEvent::Notice(text));
         }
+        let Some(threshold) = self.room()?.threshold else { return Ok(false) };
+        // What is too long then is the reply that was asked for.
+        let is_short = too_long.tokens.is_some_and(|tokens| Tokens(tokens) < threshold);
         // What is refused behind a summary, or after one came to nothing, would be refused behind another one as well.
         let is_tried =
             self.conversation.is_unanswered_since_compaction() || self.conversation.failed_compactions() > 0;
-        if room.threshold.is_none() || is_tried {
+        if is_short || is_tried {
             return Ok(false);
         }
         let turn = self.conversation.turn();

@@ -33,10 +33,10 @@ impl Session {
                 let error = format!("{} {kind}: {message}", response.status);
                 let outcome = with_facts(outcome, response, Some(error.clone()));
                 let is_final = outcome.leaves_behind().is_some();
-                let too_long = outcome.too_long;
+                let (too_long, known) = (outcome.too_long, self.window());
                 self.outcome(step, outcome, now)?;
                 if let Some(too_long) = too_long.filter(|_| !self.interrupted)
-                    && self.is_shortened(step, too_long, now)?
+                    && self.is_shortened(step, too_long, known, now)?
                 {
                     return Ok(());
                 }

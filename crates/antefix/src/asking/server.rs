@@ -35,7 +35,7 @@ impl Questions for ServerQuestions {
             let (reply, answer) = oneshot::channel();
             let server = server.to_owned();
             let Some(terminal) = &self.terminal else {
-                tell!("{}", declined(&server, question.message()));
+                tell!("{}", declined(&server, question.message(), "nobody can be asked"));
                 return Reply::Decline;
             };
             // A terminal that is not read any more gives no answer.
@@ -137,13 +137,10 @@ fn read_line(prompt: &str, input: &mut impl BufRead) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-fn declined(server: &str, message: &str) -> String {
+/// The line that tells of a question that nobody was asked, and why.
+pub(super) fn declined(server: &str, message: &str, why: &str) -> String {
     let message = message.lines().next().unwrap_or_default();
-    format!(
-        "the MCP server `{}` asks \"{}\": declined, since nobody can be asked",
-        laid_open(server),
-        laid_open(message)
-    )
+    format!("the MCP server `{}` asks \"{}\": declined, since {why}", laid_open(server), laid_open(message))
 }
 
 /// Lines of a server's words that are shown.

@@ -11,6 +11,7 @@ use antefix_runtime::skills::Skills;
 use antefix_runtime::store::FileStore;
 use antefix_session::closure::text_block;
 use antefix_session::machine::SessionError;
+use antefix_session::spend::Spend;
 use tokio::sync::mpsc;
 
 use super::run::{leave, record, recorder};
@@ -19,7 +20,7 @@ use crate::cli::ChatArgs;
 use crate::environment::Environment;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::out::tell;
-use crate::screen::Screen;
+use crate::screen::{Screen, dollars};
 use crate::setup::{Setup, setup};
 use crate::signals::Signals;
 use lines::Lines;
@@ -49,22 +50,31 @@ async fn talk(args: &ChatArgs, environment: &Environment) -> Result<ExitCode, Fa
         screen: Screen::new(environment.colour, simulator.is_some()).of_chat(),
         signals: Signals::listen()?,
     };
+    if let Some(asker) = &mut chat.asker {
+        asker.withdraw();
+    }
     let id = chat.agent.session().conversation().header().session.clone();
     chat.screen.note(&format!("session {id}; /help says what can be typed"));
     for notice in &notices {
         chat.screen.note(notice);
     }
-    chat.messages(args.prompt.clone()).await?;
-    let spent = chat.agent.session().spent();
-    let cost = spent.known_cost().map_or_else(String::new, |cost| format!(", {cost:.4}"));
-    chat.screen.note(&format!("session {id}{cost}; `antefix chat --continue` goes on"));
+    let left = chat.messages(args.prompt.clone()).await?;
+    let (count, theirs) = (subagents.purse().count(&id), subagents.purse().others(&id));
+    let cost = |spent: &Spend| dollars(spent.known_cost());
+    let of_subagents =
+        if count > 0 { format!(" and {} of its subagents", cost(&theirs)) } else { String::new() };
+    let spent = cost(&chat.agent.session().spent());
+    chat.screen.note(&format!("session {id}, {spent}{of_subagents}; `antefix chat --continue` goes on"));
     if args.agent.keep_jobs {
         leave(&jobs);
     }
     if let Some(simulator) = simulator {
         simulator.shutdown().await;
     }
-    Ok(ExitCode::from(if chat.signals.is_to_leave() { INTERRUPTED } else { 0 }))
+    Ok(ExitCode::from(match left {
+        Left::Word => 0,
+        Left::Signal => INTERRUPTED,
+    }))
 }
 
 /// A session, and whoever talks with it.
@@ -77,26 +87,29 @@ struct Chat<'e> {
     signals: Signals,
 }
 
+/// How the user has left.
+enum Left {
+    /// By a word, or the end of the input.
+    Word,
+    /// By a signal.
+    Signal,
+}
+
 impl Chat<'_> {
     /// Does what is typed, one after the other, until the user leaves.
-    async fn messages(&mut self, mut first: Option<String>) -> Result<(), Failure> {
+    async fn messages(&mut self, mut first: Option<String>) -> Result<Left, Failure> {
         let mut lines = Lines::open();
         while !self.signals.is_to_leave() {
-            let text = if let Some(text) = first.take() {
-                text
-            } else {
-                let number = self.agent.session().conversation().turn() + 1;
-                tokio::select! {
-                    line = lines.next(number) => match line {
-                        Some(text) => text,
-                        None => return Ok(()),
-                    },
-                    () = self.signals.next() => return Ok(()),
-                }
+            let text = match first.take() {
+                Some(text) => text,
+                None => match self.next(&mut lines).await? {
+                    Ok(text) => text,
+                    Err(left) => return Ok(left),
+                },
             };
             match Said::of(&text) {
                 Said::Nothing => {}
-                Said::Leave => return Ok(()),
+                Said::Leave => return Ok(Left::Word),
                 Said::Help => said::help(),
                 Said::Wrong(text) => tell!("! {text}"),
                 Said::Rewind(turn) => self.rewind(turn)?,
@@ -104,12 +117,30 @@ impl Chat<'_> {
                 Said::Message(text) => self.work(Some(text)).await?,
             }
         }
-        Ok(())
+        Ok(Left::Signal)
+    }
+
+    /// What is typed next; or how the user leaves.
+    async fn next(&mut self, lines: &mut Lines) -> Result<Result<String, Left>, Failure> {
+        let number = self.agent.session().conversation().turn() + 1;
+        loop {
+            tokio::select! {
+                line = lines.next(number) => return Ok(line?.ok_or(Left::Word)),
+                () = self.signals.next() => {}
+            }
+            // A second Ctrl-C for a turn that has just ended is meant for that.
+            if self.signals.is_to_leave() || !lines.is_terminal() {
+                return Ok(Err(Left::Signal));
+            }
+        }
     }
 
     /// Says something to the model, or lets the session go on from a summary, and shows what comes of it.
     async fn work(&mut self, text: Option<String>) -> Result<(), Failure> {
         let (interrupt, mut interrupts) = mpsc::unbounded_channel();
+        if let Some(asker) = &mut self.asker {
+            asker.resume();
+        }
         let mut recorder = recorder(self.environment, self.agent.session().conversation());
         let show = |shown: Shown<'_>| {
             self.screen.show(&shown);
@@ -128,17 +159,17 @@ impl Chat<'_> {
                 None => agent.compact(&mut interrupts, show).await.map(drop),
             }
         };
-        tokio::select! {
-            end = done => {
-                if let Some(asker) = &self.asker {
-                    asker.withdraw();
-                }
-                Ok(end?)
-            }
+        let end = tokio::select! {
+            end = done => end,
             () = self.signals.pass_on(interrupt) => {
-                Err(Failure::interrupted("stopped at once").hint("go on with `antefix chat --continue`"))
+                let stopped = Failure::interrupted("stopped at once");
+                return Err(stopped.hint("go on with `antefix chat --continue`"));
             }
+        };
+        if let Some(asker) = &mut self.asker {
+            asker.withdraw();
         }
+        Ok(end?)
     }
 
     fn rewind(&mut self, turn: u64) -> Result<(), Failure> {

@@ -47,7 +47,7 @@ impl Said {
 /// Shows what can be typed.
 pub fn help() {
     for (typed, meaning) in HELP {
-        tell!("  {typed:<12} {meaning}");
+        tell!("  {typed:<13} {meaning}");
     }
 }
 
@@ -55,7 +55,7 @@ const HELP: [(&str, &str); 8] = [
     ("/compact", "let the session go on from a summary of itself; what that costs is told first"),
     ("/rewind N", "drop message N and everything behind it; the number is in front of each message"),
     ("/NAME TEXT", "call the skill NAME"),
-    ("/exit", "leave; `antefix chat --continue` goes on"),
+    ("/exit, /quit", "leave; `antefix chat --continue` goes on"),
     ("… \\", "a `\\` at the end of a line: the message goes on in the next one"),
     ("Ctrl-C", "stop what the agent does, or drop what was typed"),
     ("Ctrl-D", "leave"),
