@@ -18,6 +18,7 @@ mod tools;
 
 pub use deferral::{DEFER_FROM, Deferral};
 pub use denied::DeniedSource;
+pub(crate) use denied::TOOLS;
 pub use entry::Entry;
 pub use hub::{GRACE, McpServers};
 pub use offer::{NoServers, Offer, OfferedTool, RemoteCall, RemoteFailure, ServerState, Servers};
@@ -166,6 +167,11 @@ impl Catalogue {
     /// The definition that the lane's array shows of a tool.
     pub fn shown(&self, name: &str) -> Option<&Definition> {
         self.session.get()?.frozen.get(name).map(|frozen| &frozen.definition)
+    }
+
+    /// The names of the tools in the lane's array.
+    pub(crate) fn in_array(&self) -> impl Iterator<Item = &str> {
+        self.session.get().into_iter().flat_map(|session| session.frozen.keys()).map(String::as_str)
     }
 
     /// The tools of a server that the lane's array shows.

@@ -170,6 +170,8 @@ pub struct Surroundings {
     pub todo: Option<TodoStand>,
     /// How the tools of the lane's array stand; none where they can be neither offered nor withdrawn.
     pub offers: Option<Arc<Offers>>,
+    /// The tools that the model knows to be refused, as it was told last.
+    pub refused: Option<Bytes>,
     /// Calls have just returned; in front of a prompt and for the head they have not.
     pub is_behind_calls: bool,
 }

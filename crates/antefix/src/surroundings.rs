@@ -27,6 +27,7 @@ pub fn surroundings(context: &Context, holding: &Settings) -> Surroundings {
         files: Arc::clone(&context.files),
         spent: Spend::default(),
         todo: None,
+        refused: None,
         offers: None,
         is_behind_calls: false,
     }

@@ -25,15 +25,18 @@ impl DeniedSource {
 
 impl Source for DeniedSource {
     fn kind(&self) -> &'static str {
-        "tools"
+        TOOLS
     }
 
-    fn observe(&mut self, _: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
+    fn observe(&mut self, around: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
         // What is otherwise about the policy is told where calls are decided upon.
         let (policy, _) = self.policies.current();
         let (entries, _) = self.catalogue.entries();
         let of_servers = entries.iter().map(|entry| entry.definition.name().to_owned());
-        let all: BTreeSet<String> = self.own.iter().cloned().chain(of_servers).collect();
+        let mut all: BTreeSet<String> = self.own.iter().cloned().chain(of_servers).collect();
+        // Rules hold for the tools of a server that does not answer, too.
+        all.extend(self.catalogue.in_array().map(str::to_owned));
+        all.extend(around.refused.iter().flat_map(|known| read(known)));
         let denied: Vec<String> =
             all.into_iter().filter(|name| policy.denies_all_of(name).is_some()).collect();
         let mut state = Vec::new();
@@ -88,3 +91,6 @@ fn read(state: &[u8]) -> BTreeSet<String> {
     let texts = body.iter().flat_map(|body| body.root().items()).filter_map(Node::str);
     texts.map(|text| text.into_owned()).collect()
 }
+
+/// The kind of what is told of tools. Its key is a server's, and empty for what is refused.
+pub(crate) const TOOLS: &str = "tools";

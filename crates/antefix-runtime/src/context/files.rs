@@ -159,6 +159,7 @@ mod tests {
                 files: Arc::clone(&self.files),
                 spent: Spend::default(),
                 todo: None,
+                refused: None,
                 offers: None,
                 is_behind_calls: false,
             };

@@ -8,6 +8,7 @@ use antefix_tools::Cancellation;
 
 use super::todo::stand;
 use super::{Agent, Shown};
+use crate::catalogue::TOOLS;
 use crate::clock;
 use crate::context::{Baseline, Surroundings, Watcher};
 use crate::store::TranscriptStore;
@@ -98,6 +99,7 @@ impl<S: TranscriptStore> Agent<S> {
             watch.around.files = self.context.files.clone();
             watch.around.spent = self.session.spent();
             watch.around.todo = Some(stand(self.session.conversation(), &self.context.todo));
+            watch.around.refused = self.session.conversation().known(TOOLS, "").cloned();
             watch.around.offers = self.session.conversation().offers().map(Arc::new);
         }
     }

@@ -45,6 +45,7 @@ fn around(offers: Option<&str>) -> Surroundings {
         policy: None,
         files: Arc::default(),
         spent: Spend::default(),
+        refused: None,
         offers: offers.map(|text| Arc::new(self::offers(text))),
         todo: None,
         is_behind_calls: false,

@@ -16,7 +16,8 @@ use crate::context::{Source, Surroundings};
 
 /// What a source has to tell, against what is known; it is known from then on.
 fn told(source: &mut dyn Source, known: &mut BTreeMap<String, Bytes>) -> Vec<String> {
-    let seen = source.observe(&around()).unwrap();
+    let around = Surroundings { refused: known.get("").cloned(), ..around() };
+    let seen = source.observe(&around).unwrap();
     let mut texts = Vec::new();
     let is_gone = |key: &&String| !seen.iter().any(|sighting| sighting.key == **key);
     let gone: Vec<String> =
@@ -43,6 +44,7 @@ fn around() -> Surroundings {
         files: Arc::default(),
         spent: Spend::default(),
         todo: None,
+        refused: None,
         offers: None,
         is_behind_calls: false,
     }
@@ -241,6 +243,22 @@ fn denied_and_allowed_again_is_told_once() {
         (&["read"], vec![format!("{} {}", refused("`grep`, `read`"), free("`mcp__a__t`"))]),
         (&[], vec![free("`grep`, `read`")]),
     ] {
+        assert_eq!(told(&mut source(deny), &mut known), expect, "{deny:?}");
+    }
+    // Rules are rules whether a server answers or not, and whether its tools stand in the array or not.
+    let is_there = offer("a", &[("t", "{}"), ("late", "{}")]);
+    let is_silent = Offer { state: ServerState::Starting, ..offer("a", &[]) };
+    let (both, one) = (refused("`mcp__a__late`, `mcp__a__t`"), refused("`mcp__a__t`"));
+    for (server, deny, expect) in [
+        (&is_silent, &["mcp__a"][..], vec![one]),
+        (&is_silent, &["mcp__a"], vec![]),
+        (&is_silent, &[], vec![free("`mcp__a__t`")]),
+        (&is_there, &["mcp__a"], vec![both]),
+        (&is_silent, &["mcp__a"], vec![]),
+        (&is_there, &["mcp__a"], vec![]),
+        (&is_silent, &[], vec![free("`mcp__a__late`, `mcp__a__t`")]),
+    ] {
+        *servers.offers.lock().unwrap() = vec![server.clone()];
         assert_eq!(told(&mut source(deny), &mut known), expect, "{deny:?}");
     }
 }

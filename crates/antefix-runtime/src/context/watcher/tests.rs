@@ -24,6 +24,7 @@ pub(in crate::context) fn around(folder: &str, now: Millis) -> Surroundings {
         files: Arc::default(),
         spent: Spend::default(),
         todo: None,
+        refused: None,
         offers: None,
         is_behind_calls: false,
     }
