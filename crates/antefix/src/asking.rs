@@ -2,6 +2,7 @@
 
 mod server;
 
+use server::Declined;
 pub use server::ServerQuestions;
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
@@ -95,6 +96,7 @@ impl Asker {
         let shut = UnixStream::pair()?;
         let gate = shut.1.try_clone()?;
         std::thread::spawn(move || {
+            let mut declined = Declined::default();
             for asked in asked {
                 match asked {
                     Asked::OfCall(question) => {
@@ -108,7 +110,7 @@ impl Asker {
                     }
                     Asked::OfServer { server, question, reply } => {
                         // A server that is gone meanwhile wants no answer.
-                        let _ = reply.send(reply_of(&server, &question, &gate));
+                        let _ = reply.send(reply_of(&server, &question, &gate, &mut declined));
                     }
                 }
             }
@@ -180,11 +182,11 @@ fn choice_of(question: &Question, gate: &UnixStream) -> Option<Choice> {
 }
 
 /// What the user says to a server; where the terminal is not ours, nobody is asked.
-fn reply_of(server: &str, question: &Elicitation, gate: &UnixStream) -> Reply {
+fn reply_of(server: &str, question: &Elicitation, gate: &UnixStream, declined: &mut Declined) -> Reply {
     match Typed::anew(gate) {
         Some(mut input) => server::answer_of(server, question, &mut input),
         None => {
-            tell!("{}", server::declined(server, question.message(), "no message is being worked on"));
+            declined.tell(server, question.message(), "no message is being worked on");
             Reply::Decline
         }
     }

@@ -67,7 +67,9 @@ impl Wire {
             self.tap.notes.add("it asks more questions at once than are passed on");
             return;
         }
-        let waiting = self.tap.wait_for_user();
+        // Where nobody is asked, nobody is waited for.
+        let is_asked = questions.as_ref().is_some_and(|questions| questions.is_anybody_there());
+        let waiting = is_asked.then(|| self.tap.wait_for_user());
         self.asked.spawn(async move {
             let reply = match questions {
                 Some(questions) => questions.ask(&server, question).await,

@@ -69,7 +69,7 @@ pub(super) fn hint(status: u16, message: &str) -> Option<&'static str> {
         401 | 403 => "check the key: it is read from the variable that `--api-key-env` names",
         402 => "check the account's credit and billing",
         400 | 404 if says(&["model"]) => {
-            "check the model's name; a session keeps its model, a new one takes `--model NAME`"
+            "check the model's name; a session keeps its model until `--model NAME` says another"
         }
         404 => "check the base URL: for most servers it ends in `/v1`",
         413 => "leave attachments and long texts out, or begin a new session",

@@ -74,7 +74,7 @@ pub(super) fn hint(status: u16, message: &str) -> Option<&'static str> {
         402 => "check the account's credit and billing",
         403 => "check what the key's workspace may use",
         404 => {
-            "check the model's name and ANTHROPIC_BASE_URL; a session keeps its model, a new one takes `--model NAME`"
+            "check the model's name and ANTHROPIC_BASE_URL; a session keeps its model until `--model NAME` says another"
         }
         413 => "leave attachments and long texts out, or begin a new session",
         300..400 => "the base URL leads elsewhere; set ANTHROPIC_BASE_URL to the address itself",

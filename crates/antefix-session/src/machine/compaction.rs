@@ -54,8 +54,10 @@ impl Session {
         }
         self.carry_over(step, now)?;
         self.settle_all(step, now)?;
-        if self.conversation.path().len() == 0 {
-            let failure = Some("nothing has been said yet".to_owned());
+        let is_begun = self.conversation.path().len() > 0;
+        if !is_begun || self.conversation.is_fresh() {
+            let since = if is_begun { "since the last summary" } else { "yet" };
+            let failure = Some(format!("nothing has been said {since}"));
             step.emit(SessionEvent::CompactionEnded {
                 tokens: self.conversation.estimated_tokens(),
                 failure,

@@ -1,7 +1,9 @@
 //! Questions of MCP servers to the user.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::sync::mpsc::Sender;
+use std::sync::{Mutex, PoisonError};
 
 use antefix_mcp::{BoxFuture, Elicitation, Questions, Reply};
 use antefix_tools::schema;
@@ -16,12 +18,13 @@ use crate::screen::laid_open;
 /// Puts questions of servers to the user, or declines them where nobody can be asked.
 pub struct ServerQuestions {
     terminal: Option<Sender<Asked>>,
+    declined: Mutex<Declined>,
 }
 
 impl ServerQuestions {
     /// Asks through a terminal, if there is one.
     pub fn new(terminal: Option<Sender<Asked>>) -> Self {
-        Self { terminal }
+        Self { terminal, declined: Mutex::default() }
     }
 }
 
@@ -35,7 +38,8 @@ impl Questions for ServerQuestions {
             let (reply, answer) = oneshot::channel();
             let server = server.to_owned();
             let Some(terminal) = &self.terminal else {
-                tell!("{}", declined(&server, question.message(), "nobody can be asked"));
+                let mut declined = self.declined.lock().unwrap_or_else(PoisonError::into_inner);
+                declined.tell(&server, question.message(), "nobody can be asked");
                 return Reply::Decline;
             };
             // A terminal that is not read any more gives no answer.
@@ -137,11 +141,26 @@ fn read_line(prompt: &str, input: &mut impl BufRead) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// The line that tells of a question that nobody was asked, and why.
-pub(super) fn declined(server: &str, message: &str, why: &str) -> String {
-    let message = message.lines().next().unwrap_or_default();
-    format!("the MCP server `{}` asks \"{}\": declined, since {why}", laid_open(server), laid_open(message))
+/// Questions that nobody was asked, by server.
+#[derive(Default)]
+pub(super) struct Declined(BTreeMap<String, u32>);
+
+impl Declined {
+    /// Tells of one, and why; a server that goes on and on is told of no more.
+    pub(super) fn tell(&mut self, server: &str, message: &str, why: &str) {
+        let count = self.0.entry(server.to_owned()).or_default();
+        *count = count.saturating_add(1);
+        let (server, message) = (laid_open(server), laid_open(message.lines().next().unwrap_or_default()));
+        if *count <= MOST_TOLD {
+            tell!("the MCP server `{server}` asks \"{message}\": declined, since {why}");
+        } else if *count == MOST_TOLD + 1 {
+            tell!("the MCP server `{server}` asks on; that is declined, and told no more");
+        }
+    }
 }
+
+/// Declined questions of a server that are told.
+const MOST_TOLD: u32 = 3;
 
 /// Lines of a server's words that are shown.
 const MOST_LINES: usize = 20;

@@ -64,7 +64,9 @@ async fn talk(args: &ChatArgs, environment: &Environment) -> Result<ExitCode, Fa
     let of_subagents =
         if count > 0 { format!(" and {} of its subagents", cost(&theirs)) } else { String::new() };
     let spent = cost(&chat.agent.session().spent());
-    chat.screen.note(&format!("session {id}, {spent}{of_subagents}; `antefix chat --continue` goes on"));
+    let is_begun = chat.agent.session().conversation().turn() > 0;
+    let next = if is_begun { "; `antefix chat --continue` goes on" } else { "; nothing was said" };
+    chat.screen.note(&format!("session {id}, {spent}{of_subagents}{next}"));
     if args.agent.keep_jobs {
         leave(&jobs);
     }

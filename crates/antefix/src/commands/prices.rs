@@ -63,7 +63,7 @@ fn print(rows: &[ListedPrice]) {
         ">output",
         "source",
     ])
-    .spare(&["source", "until", "prompt over", "from"]);
+    .spare(&["source", "until", "from"]);
     for row in rows {
         let day = |day: Option<Date>| day.map_or_else(|| "–".to_owned(), |day| day.to_string());
         let prices = &row.prices;

@@ -8,7 +8,7 @@ use antefix_runtime::driver::subagent_of;
 use antefix_runtime::store::{Sessions, Summary};
 use antefix_runtime::transcript::{read, replay};
 use antefix_session::conversation::{Attempt, Conversation, Message};
-use antefix_session::record::{Header, Millis, PermissionRecord, Purpose, Spawned};
+use antefix_session::record::{Header, Millis, Origin, PermissionRecord, Purpose, Spawned};
 use antefix_session::spend::{Spend, of_attempt};
 
 use crate::cli::{SessionsAction, SessionsArgs};
@@ -109,8 +109,13 @@ fn spawned_json(by: &Spawned) -> String {
 
 /// How many turns there were and what the user said first.
 fn first_words(conversation: &Conversation) -> (String, String) {
-    let words = conversation.path().next().map(text_of).unwrap_or_default();
-    (conversation.turn().to_string(), one_line(&words, 60))
+    let history = conversation.history();
+    let first = history.into_iter().find(|message| message.origin() == Origin::User);
+    let words = first.map(text_of).unwrap_or_default();
+    // What the model was told with it was not said by the user.
+    let parts = words.split("<antefix-note").filter(|part| !part.contains("</antefix-note>"));
+    let said = parts.map(|part| part.trim_matches([' ', '\n', '⏎'])).find(|part| !part.is_empty());
+    (conversation.turn().to_string(), one_line(said.unwrap_or_default(), 60))
 }
 
 fn damaged() -> (String, String) {

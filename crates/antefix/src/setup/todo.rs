@@ -4,6 +4,7 @@ use antefix_tools::TodoLine;
 
 use crate::cli::AgentArgs;
 use crate::failure::Failure;
+use crate::input;
 use crate::settings::Settings;
 
 /// The list of what is to be done, as the user wants to have it.
@@ -23,7 +24,8 @@ pub(super) fn wanted(args: &AgentArgs, holding: &Settings) -> Result<Option<Vec<
 
 fn read(file: &Path) -> Result<Vec<TodoLine>, Failure> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file)
+    let text = input::read_text(file)
         .map_err(|error| Failure::usage(format!("`{shown}` cannot be read: {error}")))?;
-    TodoLine::read(&text).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))
+    TodoLine::read(text.strip_prefix('\u{feff}').unwrap_or(&text))
+        .map_err(|error| Failure::usage(format!("`{shown}`: {error}")))
 }

@@ -48,9 +48,10 @@ fn a_session_goes_on_from_a_summary_on_demand() {
         "rule\n on said Write a summary\n text The gate opens at 6174.\nrule\n on any\n text Very well.\n",
     );
     let long = "some words ".repeat(400);
-    let typed = format!("{long}\nSecond.\nThird.\nFourth.\n/compact\nFifth.\n");
+    let typed = format!("{long}\nSecond.\nThird.\nFourth.\n/compact\n/compact\nFifth.\n");
     let ended =
         case.antefix(["chat"]).ends_on(&typed).code(0).stderr("compacting, as asked.").stderr("compacted: ");
+    let ended = ended.stderr("nothing has been said since the last summary");
     assert_eq!(ended.stdout, "Very well.\n".repeat(5));
     let sent = String::from_utf8_lossy(&case.sent()[5].bytes).into_owned();
     assert!(sent.contains("The gate opens at 6174.") && sent.contains("Fifth."), "{sent}");

@@ -146,7 +146,22 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
             continue;
         };
         let between = (parent, index);
-        report.breaks.extend(verdict.breaks.into_iter().map(|finding| priced(source, between, finding)));
+        let is_altered = source.requests.get(index).is_some_and(|known| known.is_altered);
+        let is_asked_for = |finding: &Finding| is_altered && finding.kind.row().id.starts_with("params.");
+        let (asked_for, breaks): (Vec<_>, Vec<_>) = verdict.breaks.into_iter().partition(is_asked_for);
+        report.breaks.extend(breaks.into_iter().map(|finding| priced(source, between, finding)));
+        for finding in asked_for {
+            let found = priced(source, between, finding);
+            let (row, path) = (found.finding.kind.row(), &found.finding.path);
+            let spent = found.usd.map_or_else(String::new, |usd| format!(", {usd:.4}"));
+            report.notes.push(format!(
+                "requests {} → {}: {} at {path}: {}; as the session's user asked{spent}",
+                parent + 1,
+                index + 1,
+                row.id,
+                row.sentence
+            ));
+        }
         report.faults.extend(verdict.faults.into_iter().map(|finding| priced(source, between, finding)));
         let planned = verdict.planned.iter().map(|finding| {
             let (kind, path) = (finding.kind.row(), &finding.path);
@@ -214,10 +229,11 @@ fn compaction(source: &Source, first: usize, compacted: Compacted) -> String {
         Trigger::Share => "at its share of the context window",
     };
     let asked = compacted.asked.map_or_else(String::new, |asked| {
-        format!("request {asked} for the summary cost {}, ", amount(Some(asked)))
+        format!("request {} for the summary cost {}, ", asked + 1, amount(Some(asked)))
     });
     format!(
-        "request {first}: {}, {why}: {} {asked}this request {}",
+        "request {}: {}, {why}: {} {asked}this request {}",
+        first + 1,
         row.id,
         row.sentence,
         amount(Some(first))

@@ -57,6 +57,8 @@ pub struct Known {
     pub summary: Option<Row>,
     /// It is the first behind a summary that our own transcript speaks of.
     pub compacted: Option<Compacted>,
+    /// The session's user has asked for other parameters from this request on.
+    pub is_altered: bool,
 }
 
 /// A compaction on record.
@@ -104,6 +106,7 @@ impl Known {
             edited: None,
             summary: None,
             compacted: None,
+            is_altered: false,
         }
     }
 
@@ -222,11 +225,12 @@ fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
     let mut platform = Platform::Anthropic;
     // The compaction that a lane stands behind, and what is to be said of it with its first request.
     let mut behind: BTreeMap<RecordId, RecordId> = BTreeMap::new();
-    let (mut asked, mut compacted) = (None, None);
+    let (mut asked, mut compacted, mut is_altered) = (None, None, false);
     for entry in &entries {
         match &entry.record {
             Record::Lane(lane) => {
                 platform = lane.platform;
+                is_altered = conversation.lane().is_some();
                 let before = conversation.lane().and_then(|lane| behind.get(&lane.record()).copied());
                 behind.extend(before.map(|before| (entry.id, before)));
             }
@@ -251,6 +255,7 @@ fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
                     asked = Some(source.requests.len());
                 }
                 known.compacted = compacted.take();
+                known.is_altered = std::mem::take(&mut is_altered);
                 attempts.push(attempt.attempt);
                 source.requests.push(known);
             }
