@@ -265,7 +265,7 @@ fn a_chat_that_is_ended_from_outside_leaves_the_terminal_as_it_was() {
     assert!(!before.local_modes.contains(LocalModes::ECHO), "the line is being edited");
     let process = Pid::from_child(&terminal.child);
     kill_process(process, Signal::TERM).expect("it runs");
-    terminal.expect("`antefix chat --continue` goes on");
+    terminal.expect("\u{1b}[?2004l").expect("nothing was said");
     let master = terminal.master.try_clone().expect("the same end");
     assert_eq!(terminal.ends().0, Some(130));
     let modes = tcgetattr(&master).expect("a terminal").local_modes;

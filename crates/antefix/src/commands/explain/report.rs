@@ -159,7 +159,7 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
                 parent + 1,
                 index + 1,
                 row.id,
-                row.sentence
+                row.sentence.trim_end_matches('.')
             ));
         }
         report.faults.extend(verdict.faults.into_iter().map(|finding| priced(source, between, finding)));
