@@ -226,7 +226,7 @@ impl Progress {
 const MOST_BYTES: usize = 8 << 20;
 
 /// Parts of one that are kept.
-const MOST_PARTS: usize = 10_000;
+pub(crate) const MOST_PARTS: usize = 10_000;
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use antefix_wire::json::Node;
 use bytes::Bytes;
 
-use crate::call::{Content, read_parts};
+use crate::call::{Content, MOST_PARTS, read_parts};
 use crate::tool::result;
 
 /// A resource that a server lists.
@@ -97,7 +97,8 @@ impl PromptMessage {
         let (mut roles, contents): (Vec<String>, Vec<Node<'_>>) = said.unzip();
         let parts = read_parts(contents.into_iter(), Content::read);
         // What is said about what is left out has no role of its own.
-        roles.resize_with(parts.len().max(roles.len()), || "user".to_owned());
+        roles.truncate(MOST_PARTS);
+        roles.resize_with(parts.len(), || "user".to_owned());
         Some(roles.into_iter().zip(parts).map(|(role, content)| Self { role, content }).collect())
     }
 }
@@ -111,4 +112,19 @@ pub(crate) fn resource_contents(text_of_result: &Bytes) -> Option<Vec<Content>> 
 
 fn text(node: Node<'_>, key: &str) -> Option<String> {
     node.get(key)?.str().map(|text| text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_messages_left_out_is_nobodys() {
+        let message = r#"{"role":"assistant","content":{"type":"text","text":"x"}}"#;
+        let text = format!(r#"{{"messages":[{}]}}"#, vec![message; MOST_PARTS + 2].join(","));
+        let messages = PromptMessage::read_all(&text.into()).unwrap();
+        let cut = "[cut: 2 parts behind the first 10000 are left out]";
+        let expect = PromptMessage { role: "user".into(), content: Content::Text(cut.into()) };
+        assert_eq!((messages.len(), messages.last()), (MOST_PARTS + 1, Some(&expect)));
+    }
 }
