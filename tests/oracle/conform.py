@@ -121,6 +121,20 @@ def told(cell: Cell) -> Iterator[str]:
     yield from cell.only_says(cell.about["again"][0], cell.about["again_prompt"])
 
 
+def are_these(found, declared):
+    """Whether changes are those that were declared; one that ends in `*` stands for one or more that begin so."""
+    rest = list(found)
+    for change in declared:
+        fits = (lambda one: one.startswith(change[:-1])) if change.endswith("*") else (lambda one: one == change)
+        count = 0
+        while count < len(rest) and fits(rest[count]) and (change.endswith("*") or count == 0):
+            count += 1
+        if count == 0:
+            return False
+        rest = rest[count:]
+    return not rest
+
+
 def changed(cell: Cell) -> Iterator[str]:
     """Tools are withdrawn and offered as declared, once, by the provider's rules, and under one set of betas."""
     if cell.column not in MESSAGES:
@@ -131,7 +145,7 @@ def changed(cell: Cell) -> Iterator[str]:
     old = len(read[cell.about["task"]].changes)
     for n in (cell.about["message"][0], cell.about["again"][-1]):
         found = [change for _, change in read[n].changes[old:]]
-        if found != cell.about["changes"]:
+        if not are_these(found, cell.about["changes"]):
             yield f"request {n} changes tools by {found}, and is declared to by {cell.about['changes']}"
     sets = {dict(one.lane)["betas"] for one in cell.requests.values() if one.model == cell.requests[cell.about["task"]].model}
     if len(sets) > 1:

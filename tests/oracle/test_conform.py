@@ -101,6 +101,7 @@ class Cells(unittest.TestCase):
         ("another share was reported", lambda bodies: None, {"cached_share": 0.9}, {}, ["cached_share is reported as 0.9, and is 1.0"]),
         ("another verdict was reported", lambda bodies: None, {"ok": False}, {}, ["reported as not as declared"]),
         ("tools are not changed as declared", lambda bodies: None, {}, {"changes": ["-read"]}, ["request 2 changes tools by [], and is declared to by ['-read']", "request 3 changes tools"]),
+        ("none of a kind is changed", lambda bodies: None, {}, {"changes": ["-re*"]}, ["request 2 changes tools by [], and is declared to by ['-re*']", "request 3 changes tools"]),
         ("a tool is withdrawn unasked", withdraw("read"), {}, {}, ["request 2 changes tools by ['-read']", "without the beta"]),
         ("a tool is withdrawn that is not there", withdraw("gone"), {}, {"changes": ["-gone"]}, ["`gone` does not stand in the array"]),
         ("another row was reported", lambda bodies: None, {"row": "date"}, {}, ["the capture is of row `git`"]),

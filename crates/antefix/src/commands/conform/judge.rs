@@ -149,7 +149,7 @@ impl Judge<'_> {
         let ends = [self.played.message.start, self.played.again.end.saturating_sub(1)];
         for (at, when) in ends.into_iter().zip(["with the message", "in the end"]) {
             let found = changes(at).split_off(old.min(changes(at).len()));
-            if found != expected {
+            if !are_these(&found, expected) {
                 self.finds(format!("tools are changed by {found:?} {when}, and should be by {expected:?}"));
             }
         }
@@ -237,4 +237,18 @@ fn shortened(said: &[&str]) -> String {
     let all = said.join(" ");
     let start: String = all.chars().take(200).collect();
     if start.len() < all.len() { format!("{start}…") } else { start }
+}
+
+/// Whether changes are those that were declared, in their order; one that ends in `*` stands for one or more that begin
+/// so.
+fn are_these(mut found: &[String], declared: &[&str]) -> bool {
+    for change in declared {
+        let count = match change.strip_suffix('*') {
+            Some(start) => found.iter().take_while(|found| found.starts_with(start)).count(),
+            None => usize::from(found.first().is_some_and(|found| found == change)),
+        };
+        let Some(rest) = found.get(count..).filter(|_| count > 0) else { return false };
+        found = rest;
+    }
+    found.is_empty()
 }

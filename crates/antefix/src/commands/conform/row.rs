@@ -190,7 +190,8 @@ impl Row {
         Self { told: Told::Words(words), ..self }
     }
 
-    /// Tools that are withdrawn and offered among the messages.
+    /// Tools that are withdrawn (`-`) and offered (`+`) among the messages, in this order; one that ends in `*` stands for
+    /// all that begin so.
     pub fn changes(self, changes: &'static [&'static str]) -> Self {
         Self { changes, ..self }
     }

@@ -53,10 +53,13 @@ pub fn peers(file: &Path) -> Vec<Row> {
         row("peers", "servers of one's own are started anew").offers(&["tool_search"]),
         row("peers-gone", "servers of one's own are taken out")
             .change([Remove("project/.mcp.json")])
-            .whatever_is_told(),
+            .whatever_is_told()
+            .changes(&["-mcp__*"]),
         row("peers-back", "servers of one's own that were taken out come back")
+            .kept(Column::strips)
             .change([Remove("project/.mcp.json"), Say("A detour.", &[]), ServersOf(file.to_owned())])
-            .whatever_is_told(),
+            .whatever_is_told()
+            .changes(&["-mcp__*", "+mcp__*"]),
     ]
 }
 
