@@ -37,7 +37,7 @@ fn a_change_to_a_seen_file_is_told_once() {
         assert_eq!(told(&case, changed), 1, "{}", body(&case));
         assert!(body(&case).contains(r"\n-two\n+2"), "{}", body(&case));
         // Written anew with the same content.
-        case.write("a.txt", "one\n2\n").go_on("And more.").ends().code(0).lacks("the model is told");
+        case.write("a.txt", "one\n2\n").go_on("And more.").ends().code(0).lacks("the model is told (files");
         assert_eq!(told(&case, changed), 1);
         case.go_on("Look again.").ends().code(0);
         assert_eq!((told(&case, "unchanged"), told(&case, r"2\t2")), (0, 1), "{}", body(&case));
