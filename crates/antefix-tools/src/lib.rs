@@ -65,7 +65,7 @@ pub use read::Read;
 pub use registry::{Arrivals, CONTRACT, Listing, Registered, Registry, is_selected};
 pub use skill::{Shelf, Skill};
 pub use task::{Delegate, Order, Report, Task};
-pub use todo::{NoTodoLine, Todo, TodoItem, TodoLine, TodoList, TodoState};
+pub use todo::{Todo, TodoItem, TodoLine, TodoList, TodoListError, TodoState};
 pub use tool::{Access, BoxFuture, Tool};
 pub use web_fetch::{Fetched, Fetcher, WebFetch};
 pub use write::Write;

@@ -7,7 +7,7 @@ use antefix_wire::json::Body;
 use crate::tool::{blocking, built_in};
 use crate::{Access, BoxFuture, Context, Definition, Output, Tool};
 
-pub use list::{NoTodoLine, TodoItem, TodoLine, TodoList, TodoState};
+pub use list::{TodoItem, TodoLine, TodoList, TodoListError, TodoState};
 
 /// `todo`: the list of what is to be done.
 ///

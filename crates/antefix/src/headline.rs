@@ -8,19 +8,21 @@ use crate::text::{grouped, percent, short};
 /// Prints the two figures that the bill of an agent hangs on, and what was read of all input.
 pub fn print(account: &Account) {
     let kept = ratio(account.kept);
-    labelled("prefix kept", &format!("{kept} of the tokens that could have been read were read"));
+    print_labelled("prefix kept", &format!("{kept} of the tokens that could have been read were read"));
     let added = account.added_per_round().map_or_else(|| "–".to_owned(), |added| grouped(added.0));
     let rounds = grouped(account.rounds);
-    labelled(
+    print_labelled(
         "tokens per round",
-        &format!("{added} added by a request that extends another, on average of {rounds}"),
+        &format!(
+            "{added} on average, by which a request is longer than the one it extends ({rounds} of them)"
+        ),
     );
     let read = ratio(account.read());
-    labelled("cache read", &format!("{read} of all input tokens were read, first requests included"));
+    print_labelled("cache read", &format!("{read} of all input tokens were read, first requests included"));
 }
 
 /// Prints a figure behind its name.
-pub fn labelled(label: &str, text: &str) {
+pub fn print_labelled(label: &str, text: &str) {
     let mut table = Table::unheaded(2);
     table.line([format!("{label:<LABEL$}"), text.to_owned()]).print();
 }

@@ -33,7 +33,7 @@ impl Lineage {
     }
 
     /// Names the start of a conversation. Where the same session and agent spoke before, and say no more of that, it
-    /// was cleared; else it is a first request.
+    /// was cleared; else it is a first request. `None` only if there is no request `index`.
     pub fn opening(&self, observations: &[Observation<'_>], index: usize) -> Option<Finding> {
         let later = observations.get(index)?;
         let mut finding = opening(observations.get(..index)?, later);

@@ -48,7 +48,7 @@ pub struct TodoLine {
 
 /// A text is no list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoTodoLine {
+pub enum TodoListError {
     /// A line cannot be understood.
     #[error(
         "line {0} is `{1}`: expected `NUMBER [ ] TEXT`, with `[>]` for what is begun and `[x]` for what is done, or `[ ] TEXT` for what is new"
@@ -85,7 +85,7 @@ impl TodoList {
         if let Some(items) = input.and_then(|input| changed(&kept.items, input).ok()) {
             kept.items = items;
         }
-        if text_of(&kept.items) != shown
+        if TodoItem::text_of(&kept.items) != shown
             && let Ok(lines) = TodoLine::read(shown)
         {
             kept.items = edited(&kept.items, &lines);
@@ -123,7 +123,7 @@ impl TodoList {
 
     /// The list as the model is shown it.
     pub fn text(&self) -> String {
-        text_of(&self.lock().items)
+        TodoItem::text_of(&self.lock().items)
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -134,7 +134,10 @@ impl TodoList {
 impl TodoItem {
     /// The items as the model is shown them.
     pub fn text_of(items: &[Self]) -> String {
-        text_of(items)
+        let shown = items.iter().filter(|item| item.state != TodoState::Dropped);
+        let lines: Vec<_> =
+            shown.map(|item| format!("{} [{}] {}", item.number, item.state.sign(), item.text)).collect();
+        if lines.is_empty() { EMPTY.to_owned() } else { lines.join("\n") }
     }
 }
 
@@ -170,25 +173,25 @@ impl TodoLine {
     /// Reads a list; empty lines and lines that begin with `#` say nothing.
     ///
     /// # Errors
-    /// [`NoTodoLine`] for the first line that is none.
-    pub fn read(text: &str) -> Result<Vec<Self>, NoTodoLine> {
+    /// [`TodoListError`] for the first line that is none, or if there are too many.
+    pub fn read(text: &str) -> Result<Vec<Self>, TodoListError> {
         let mut lines: Vec<Self> = Vec::new();
         for (at, line) in text.lines().map(str::trim).enumerate() {
             if line.is_empty() || line.starts_with('#') || line == EMPTY {
                 continue;
             }
-            let line = Self::parse(line).ok_or_else(|| NoTodoLine::Form(at + 1, line.to_owned()))?;
+            let line = Self::parse(line).ok_or_else(|| TodoListError::Form(at + 1, line.to_owned()))?;
             if line.text.len() > MOST_TEXT {
-                return Err(NoTodoLine::Long(at + 1, line.text.len()));
+                return Err(TodoListError::Long(at + 1, line.text.len()));
             }
             if let Some(number) = line.number
                 && lines.iter().any(|other| other.number == Some(number))
             {
-                return Err(NoTodoLine::Twice(at + 1, number));
+                return Err(TodoListError::Twice(at + 1, number));
             }
             lines.push(line);
         }
-        if lines.len() > MOST_ITEMS { Err(NoTodoLine::Many) } else { Ok(lines) }
+        if lines.len() > MOST_ITEMS { Err(TodoListError::Many) } else { Ok(lines) }
     }
 
     fn parse(line: &str) -> Option<Self> {
@@ -264,13 +267,6 @@ fn next_number(items: &[TodoItem]) -> u64 {
     items.iter().map(|item| item.number).max().unwrap_or(0) + 1
 }
 
-fn text_of(items: &[TodoItem]) -> String {
-    let shown = items.iter().filter(|item| item.state != TodoState::Dropped);
-    let lines: Vec<_> =
-        shown.map(|item| format!("{} [{}] {}", item.number, item.state.sign(), item.text)).collect();
-    if lines.is_empty() { EMPTY.to_owned() } else { lines.join("\n") }
-}
-
 fn checked(text: &str) -> Result<String, Failure> {
     let text = printable(text.trim());
     match text.len() {
@@ -335,11 +331,12 @@ mod tests {
             ("1 [ ] a\n1 [ ] b", "error: line 2 has the number 1, as a line above it has"),
         ] {
             let items = TodoLine::read(lines).map(|lines| list.edited(&lines));
-            let text = items.map_or_else(|error| format!("error: {error}"), |items| text_of(&items));
+            let text =
+                items.map_or_else(|error| format!("error: {error}"), |items| TodoItem::text_of(&items));
             assert_eq!(text, expect, "{lines}");
         }
-        assert_eq!(TodoLine::read(&"[ ] x\n".repeat(201)), Err(NoTodoLine::Many));
-        assert_eq!(TodoLine::read(&format!("[ ] {}", "x".repeat(301))), Err(NoTodoLine::Long(1, 301)));
+        assert_eq!(TodoLine::read(&"[ ] x\n".repeat(201)), Err(TodoListError::Many));
+        assert_eq!(TodoLine::read(&format!("[ ] {}", "x".repeat(301))), Err(TodoListError::Long(1, 301)));
     }
 
     /// A build whose `drop` had another name left a call in a transcript: what the model was shown then is what the list

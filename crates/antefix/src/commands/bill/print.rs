@@ -94,7 +94,7 @@ fn waste(account: &Account) {
     if account.unpriced > 0 && account.unpriced >= account.totals.rows as u64 {
         return;
     }
-    headline::labelled(
+    headline::print_labelled(
         "money",
         &format!(
             "{:.4} as billed, {:.4} had nothing been cached, {:.4} had all been read that could be",
@@ -103,13 +103,13 @@ fn waste(account: &Account) {
     );
     if account.warmings > 0 {
         let (warming, requests) = (account.warming, grouped(account.warmings));
-        headline::labelled(
+        headline::print_labelled(
             "kept warm",
             &format!("{warming:.4} of that for {requests} requests that kept the cache warm"),
         );
     }
     if account.waste().0 != 0 {
-        headline::labelled("wasted", &format!("{:.4}, which went to", account.waste()));
+        headline::print_labelled("wasted", &format!("{:.4}, which went to", account.waste()));
     }
     let mut table = Table::new(&["  kind", "", ">requests", ">tokens paid again", ">cost"]);
     for share in &account.shares {
@@ -133,7 +133,7 @@ fn waste(account: &Account) {
 fn summaries(account: &Account) {
     if account.compactions > 0 {
         let (cost, count) = (money(account, account.compacting), grouped(account.compactions));
-        headline::labelled(
+        headline::print_labelled(
             "summaries",
             &format!("{cost} of all for {count} that a conversation was to go on from, as planned"),
         );
@@ -143,7 +143,7 @@ fn summaries(account: &Account) {
 fn quota(line: &Line) {
     for change in &line.quota {
         let from = change.from.as_deref().unwrap_or("?");
-        headline::labelled(
+        headline::print_labelled(
             "quota",
             &format!(
                 "{}: {} of the {} window used before it, {} after it (what a cache read weighs in it is not public)",

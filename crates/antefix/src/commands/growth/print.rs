@@ -40,7 +40,7 @@ fn headline(growth: &Growth) {
     let each = returned.0.checked_div(typed.0);
     let each = each.map_or_else(String::new, |each| format!(", {} for each", grouped(each)));
     let (typed, returned) = (grouped(typed.0), grouped(returned.0));
-    headline::labelled("typed by you", &format!("{typed} tokens; tools returned {returned}{each}"));
+    headline::print_labelled("typed by you", &format!("{typed} tokens; tools returned {returned}{each}"));
 }
 
 fn sums<'g>(heading: &str, named: impl Iterator<Item = (String, &'g Sum)>, growth: &Growth) {
