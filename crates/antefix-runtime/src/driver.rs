@@ -101,6 +101,7 @@ pub struct Agent<S> {
     /// Calls were stopped, and what the tools remember of them may not be on record.
     stale: bool,
     kin: Kin,
+    images: images::Counted,
 }
 
 impl<S: TranscriptStore> Agent<S> {
@@ -120,6 +121,7 @@ impl<S: TranscriptStore> Agent<S> {
             watch: None,
             stale: false,
             kin: Kin::default(),
+            images: images::Counted::default(),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::store::TranscriptStore;
 impl<S: TranscriptStore> Agent<S> {
     /// Asks hooks about all calls and then the user in the calls' order, and starts those that may run; each result comes
     /// back as soon as it is there and hooks have seen it.
-    pub(super) fn run_calls(&self, calls: Vec<Call>, turn: &mut Running) {
+    pub(super) fn run_calls(&mut self, calls: Vec<Call>, turn: &mut Running) {
         turn.stop = Cancellation::new();
         let progress = turn.outbox.clone();
         let context = self.context.clone().with_cancellation(turn.stop.clone()).with_progress(move |news| {
@@ -32,7 +32,7 @@ impl<S: TranscriptStore> Agent<S> {
             }
         });
         let (executor, outbox, gate) = (self.executor.clone(), turn.outbox.clone(), self.gate.clone());
-        let images = Images::of(self.session.conversation());
+        let images = self.images.images(self.session.conversation());
         let returns = Arc::new(Returns { outbox: outbox.clone(), images });
         let (refused, calls) = self.kin.refuse(calls);
         for (call, reason) in refused {

@@ -1,29 +1,46 @@
 //! How many images a conversation may still take in.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use antefix_session::conversation::Conversation;
+use antefix_session::dialect::Dialect;
+use antefix_session::record::RecordId;
 use antefix_tools::{Content, Output};
+
+/// Images of each message, which is looked at once: images are what makes conversations large.
+#[derive(Debug, Default)]
+pub(super) struct Counted(BTreeMap<RecordId, usize>);
+
+impl Counted {
+    /// Those that every request of a conversation carries.
+    pub(super) fn images(&mut self, conversation: &Conversation) -> Images {
+        if conversation.dialect() != Dialect::Anthropic {
+            // Servers of Chat Completions have no limit in common, and are shown none of a tool's images.
+            return Images { held: None };
+        }
+        let of_message = |message: &antefix_session::conversation::Message| {
+            *self.0.entry(message.record()).or_insert_with(|| count(message.fragment()))
+        };
+        Images { held: Some(AtomicUsize::new(conversation.path().map(of_message).sum())) }
+    }
+}
 
 /// Counts images in front of the API, which refuses a request with too many, and every later one of the session with it.
 #[derive(Debug)]
 pub(super) struct Images {
-    held: AtomicUsize,
+    /// `None` where there is no limit.
+    held: Option<AtomicUsize>,
 }
 
 impl Images {
-    /// Those that every request of a conversation carries.
-    pub(super) fn of(conversation: &Conversation) -> Self {
-        let fragments = conversation.path().map(|message| message.fragment().as_ref());
-        Self { held: AtomicUsize::new(fragments.map(count).sum()) }
-    }
-
     /// An output with as many of its images as still fit, in their order; a word in the place of the others.
     pub(super) fn admit<'a>(&self, output: &'a Output) -> Cow<'a, Output> {
+        let Some(held) = &self.held else { return Cow::Borrowed(output) };
         let fits = |content: &Content| {
             let is_image = matches!(content, Content::Image { .. });
-            !is_image || self.held.fetch_add(1, Ordering::Relaxed) < MOST_IMAGES
+            !is_image || held.fetch_add(1, Ordering::Relaxed) < MOST_IMAGES
         };
         let fit: Vec<bool> = output.content.iter().map(fits).collect();
         if fit.iter().all(|fits| *fits) {
@@ -71,7 +88,7 @@ mod tests {
         let image = || Content::Image { media_type: "image/png".to_owned(), base64: "AAAA".to_owned() };
         let note = || Content::Text(LEFT_OUT.to_owned());
         let output = |content| Output { content, ..Output::default() };
-        let images = Images { held: AtomicUsize::new(98) };
+        let images = Images { held: Some(AtomicUsize::new(98)) };
         let text = || Content::Text("t".to_owned());
         for (given, expect) in [
             (vec![text(), image()], vec![text(), image()]),
@@ -81,5 +98,7 @@ mod tests {
         ] {
             assert_eq!(*images.admit(&output(given)), output(expect));
         }
+        let many = output(vec![image(); 101]);
+        assert_eq!(*Images { held: None }.admit(&many), many);
     }
 }

@@ -86,10 +86,11 @@ impl Bounded<'_> {
         let LeftOut { texts, text_bytes, images } = self.left_out;
         let mut lacks = Vec::new();
         if texts > 0 {
-            lacks.push(format!("{texts} texts of {text_bytes} bytes"));
+            let plural = if texts == 1 { "" } else { "s" };
+            lacks.push(format!("{texts} text{plural} of {text_bytes} bytes"));
         }
         if images > 0 {
-            lacks.push(format!("{images} images"));
+            lacks.push(format!("{images} image{}", if images == 1 { "" } else { "s" }));
         }
         if !lacks.is_empty() {
             self.content.push(Content::Text(format!(
@@ -226,6 +227,8 @@ mod tests {
             shown(images(500)),
             [vec!["image/png".to_owned(); 20], vec![format!("[left out: 480 images; {most}")]].concat()
         );
+        let one = shown([images(21), vec![text(&"x".repeat(1_000)), text("y")]].concat());
+        assert_eq!(one.last(), Some(&format!("[left out: 1 text of 1 bytes and 1 image; {most}")));
         // Ten thousand lines, each a part of its own, are one text.
         let lines = shown(vec![text("line"); 10_000]);
         assert_eq!(lines.len(), 1);
