@@ -34,7 +34,7 @@ pub use judge::{Verdict, judge, judge_alone};
 pub use kinds::{Kind, Row, Segment, breaks_table};
 pub use layout::positions_since_last_entry;
 pub use lineage::{Lineage, cold_start, lineages, opening};
-pub use observation::{Millis, Observation, ServerEdit};
+pub use observation::{Edits, Millis, Observation, ServerEdit};
 pub use prompt::{Dialect, Effect, Item, Path, Prompt};
 pub use recognise::{Source, Volatile, recognise};
 pub use series::series;

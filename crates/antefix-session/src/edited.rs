@@ -2,7 +2,7 @@
 //! answer says, with its price.
 
 use antefix_models::{Counts, Money, PriceBook, Tokens, cost};
-use antefix_prefix::verdict::ServerEdit;
+use antefix_prefix::verdict::{Edits, ServerEdit};
 use antefix_wire::anthropic::Cleared;
 use antefix_wire::json::Body;
 use antefix_wire::usage::{Iteration, IterationKind, Usage};
@@ -45,12 +45,15 @@ impl EditReport {
 }
 
 impl OutcomeRecord {
-    /// What the provider says it has done to the prompt.
-    pub fn server_edit(&self) -> Option<ServerEdit> {
-        if !summaries(&self.read_usage()).is_empty() {
-            return Some(ServerEdit::Summarised);
-        }
-        self.cleared().map(|_| ServerEdit::Cleared)
+    /// What the provider says was done to the prompt; `None` if it has said nothing.
+    pub fn edits(&self) -> Option<Edits> {
+        let edits = Edits { summarised: self.is_summarised(), cleared: self.cleared() };
+        (self.usage.is_some() || edits != Edits::default()).then_some(edits)
+    }
+
+    /// Whether the provider has summarised the prompt.
+    pub fn is_summarised(&self) -> bool {
+        !summaries(&self.read_usage()).is_empty()
     }
 
     /// What of the prompt was left out; `None` if nothing was.
@@ -67,38 +70,29 @@ impl OutcomeRecord {
 }
 
 impl Conversation {
-    /// What the provider has newly done to the prompt of a request. One that leaves out the same as the request before
-    /// it has done nothing new.
-    pub(crate) fn edit_report(&self, attempt: &Attempt, book: &PriceBook) -> Option<EditReport> {
-        let (_, outcome) = attempt.outcome.as_ref()?;
-        let edit = outcome.server_edit()?;
-        let spec = self.lane_of(attempt)?.spec();
-        let usage = outcome.read_usage();
+    /// What the provider has newly done to the prompt of a request, in order. One that leaves out no more than the
+    /// request before has cleared nothing new.
+    pub(crate) fn edit_reports(&self, attempt: &Attempt, book: &PriceBook) -> Vec<EditReport> {
+        let (Some((_, outcome)), Some(lane)) = (&attempt.outcome, self.lane_of(attempt)) else {
+            return Vec::new();
+        };
+        let (spec, usage) = (lane.spec(), outcome.read_usage());
         let priced = |counts: Counts| {
             let prices = prices(book, spec.platform, &spec.model, attempt.at, counts.prompt())?;
             Some(cost(&prices, &counts))
         };
-        if edit == ServerEdit::Summarised {
-            let counts =
-                summaries(&usage).into_iter().map(counts_of).fold(Counts::default(), |mut sum, one| {
-                    sum += one;
-                    sum
-                });
+        let before = self.cleared_before(attempt).unwrap_or_default();
+        let cleared = outcome.cleared().filter(|cleared| cleared.exceeds(&before)).map(|cleared| {
+            let counts = taken_in(&usage);
+            EditReport::Cleared { cleared, anew: counts.prompt(), cost: priced(counts) }
+        });
+        let summarised = outcome.is_summarised().then(|| {
+            let counts = summed_up(&usage);
             let is_answered = usage.iterations.iter().any(|one| one.kind == IterationKind::Message);
             let left = usage.context().filter(|_| is_answered).map(Tokens);
-            return Some(EditReport::Summarised { counts, cost: priced(counts), left });
-        }
-        let cleared = outcome.cleared()?;
-        if self.cleared_before(attempt) == Some(cleared) {
-            return None;
-        }
-        let counts = Counts {
-            uncached: Tokens(usage.input.unwrap_or(0)),
-            write_5m: Tokens(usage.written_5m()),
-            write_1h: Tokens(usage.written_1h()),
-            ..Counts::default()
-        };
-        Some(EditReport::Cleared { cleared, anew: counts.prompt(), cost: priced(counts) })
+            EditReport::Summarised { counts, cost: priced(counts), left }
+        });
+        cleared.into_iter().chain(summarised).collect()
     }
 
     /// What the last request that was answered in front of `attempt` says was left out.
@@ -116,6 +110,24 @@ impl Conversation {
 /// The samplings that were made for summaries.
 fn summaries(usage: &Usage) -> Vec<&Iteration> {
     usage.iterations.iter().filter(|one| one.kind == IterationKind::Compaction).collect()
+}
+
+/// What it took to write them.
+fn summed_up(usage: &Usage) -> Counts {
+    summaries(usage).into_iter().map(counts_of).fold(Counts::default(), |mut sum, one| {
+        sum += one;
+        sum
+    })
+}
+
+/// Tokens of the prompt that were not read.
+fn taken_in(usage: &Usage) -> Counts {
+    Counts {
+        uncached: Tokens(usage.input.unwrap_or(0)),
+        write_5m: Tokens(usage.written_5m()),
+        write_1h: Tokens(usage.written_1h()),
+        ..Counts::default()
+    }
 }
 
 fn counts_of(one: &Iteration) -> Counts {

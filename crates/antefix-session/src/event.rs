@@ -298,15 +298,15 @@ pub struct RequestReport {
     pub expected_read: bool,
     /// Why the model stopped.
     pub stop_reason: Option<String>,
-    /// What the provider has newly done to the prompt, as it was asked to.
-    pub edit: Option<EditReport>,
+    /// What the provider has newly done to the prompt, in order, as it was asked to.
+    pub edits: Vec<EditReport>,
 }
 
 impl RequestReport {
     /// A warning if the request should have read the cache and did not, or read less than half of its input.
     pub fn warning(&self) -> Option<String> {
         let counts = self.counts?;
-        if !self.expected_read || self.edit.is_some() {
+        if !self.expected_read || !self.edits.is_empty() {
             return None;
         }
         if counts.read.is_zero() {

@@ -6,7 +6,6 @@
 //! calls: then the next request is sure to come.
 
 use antefix_models::{Counts, Money, PriceBook, Prices, Rules, Tokens, Ttl, cost};
-use antefix_prefix::verdict::ServerEdit;
 use antefix_wire::json::Body;
 
 use antefix_wire::usage::Usage;
@@ -173,7 +172,7 @@ pub(crate) fn replay_envelope(envelope: &Bytes) -> Option<Bytes> {
 /// next one reads nothing of its messages.
 fn is_summarised(attempt: &Attempt) -> bool {
     let outcome = attempt.outcome.as_ref().map(|(_, outcome)| outcome);
-    outcome.and_then(OutcomeRecord::server_edit) == Some(ServerEdit::Summarised)
+    outcome.is_some_and(OutcomeRecord::is_summarised)
 }
 
 /// What an answered request used; `None` if it was not answered or that was not told.

@@ -3,6 +3,7 @@
 use antefix_models::{Money, Tokens};
 use antefix_session::edited::EditReport;
 use antefix_session::record::{Forecast, Trigger};
+use antefix_wire::anthropic::Cleared;
 
 use crate::text::grouped;
 
@@ -66,21 +67,25 @@ pub fn edited(edit: &EditReport) -> String {
             )
         }
         EditReport::Cleared { cleared, anew, cost } => {
-            let parts = [(cleared.tool_uses, "results"), (cleared.thinking_turns, "turns of thinking")];
-            let parts: Vec<String> = parts
-                .iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, what)| format!("{} {what}", grouped(*count)))
-                .collect();
             format!(
-                "{kind}: the provider left out {} tokens ({}); {} tokens of the prompt were not read from the cache ({})",
+                "{kind}: the provider left out {} tokens{}; {} tokens of the prompt were not read from the cache ({})",
                 grouped(cleared.tokens),
-                parts.join(", "),
+                parts(cleared),
                 grouped(anew.0),
                 exactly(*cost)
             )
         }
     }
+}
+
+/// What was cleared, in brackets, as far as that is said.
+fn parts(cleared: &Cleared) -> String {
+    let results = if cleared.tool_uses == 1 { "result" } else { "results" };
+    let turns = if cleared.thinking_turns == 1 { "turn of thinking" } else { "turns of thinking" };
+    let parts = [(cleared.tool_uses, results), (cleared.thinking_turns, turns)];
+    let told = parts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = told.map(|(count, what)| format!("{} {what}", grouped(*count))).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
 fn exactly(cost: Option<Money>) -> String {
@@ -89,4 +94,21 @@ fn exactly(cost: Option<Money>) -> String {
 
 fn price(cost: Option<Money>) -> String {
     cost.map_or_else(|| "no price is known".to_owned(), |cost| format!("about {cost:.4}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cleared_is_counted() {
+        for (tool_uses, thinking_turns, expect) in [
+            (1, 0, " (1 result)"),
+            (1_200, 1, " (1,200 results, 1 turn of thinking)"),
+            (0, 2, " (2 turns of thinking)"),
+            (0, 0, ""),
+        ] {
+            assert_eq!(parts(&Cleared { tool_uses, thinking_turns, tokens: 9 }), expect);
+        }
+    }
 }

@@ -10,7 +10,7 @@ use antefix_ledger::{
 };
 use antefix_ledger_file::{LedgerFile, LedgerFileError, Progress, Read};
 use antefix_models::{Counts, Modifiers, Platform, PriceBook, Prices, Tokens, rules};
-use antefix_prefix::verdict::{Millis, Observation, Prompt, ServerEdit};
+use antefix_prefix::verdict::{Edits, Millis, Observation, Prompt};
 use antefix_runtime::store::{SessionId, Sessions};
 use antefix_runtime::transcript::read;
 use antefix_session::conversation::{ComposedBody, Conversation};
@@ -293,8 +293,8 @@ struct Sent {
     started: Millis,
     first_byte: Option<Millis>,
     row: Option<Row>,
-    /// What its answer says was done to the prompt.
-    edited: Option<ServerEdit>,
+    /// What its answer says was done to the prompt; `None` without one.
+    edits: Option<Edits>,
     /// Where its rows begin; `None` if it belongs to another session's ledger.
     at: Option<usize>,
 }
@@ -316,7 +316,7 @@ impl Reader {
             started,
             first_byte: None,
             row: None,
-            edited: None,
+            edits: None,
             at: (!is_copied).then_some(self.postings.len()),
         };
         let is_warm = attempt.purpose == Why::Warm;
@@ -339,7 +339,7 @@ impl Reader {
         let is_warm = warm.is_some();
         let Some(mut sent) = warm.or_else(|| self.open.take_if(is_it)) else { return };
         sent.first_byte = outcome.first_byte.and_then(|at| i64::try_from(at.0).ok()).map(Millis);
-        sent.edited = outcome.server_edit();
+        sent.edits = outcome.edits();
         let usage = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
         let used = usage.as_ref().map(|usage| samplings(usage.root(), Convention::detect(usage.root())));
         let terms = usage.as_ref().map(|usage| modifiers(usage.root())).unwrap_or_default();
@@ -403,7 +403,7 @@ impl Sent {
             usage: self.row.map(|row| row.counts),
             started_at: Some(self.started),
             first_byte_at: self.first_byte,
-            edited: self.edited,
+            edits: self.edits,
             ..Observation::new(rules(self.platform, &self.model))
         }
     }

@@ -249,7 +249,7 @@ impl Screen {
             dollars(report.total_cost),
         );
         self.line(&self.dim(&line));
-        if let Some(edit) = &report.edit {
+        for edit in &report.edits {
             self.line(&self.yellow(&format!("! {}", compaction::edited(edit))));
         }
         if let Some(warning) = report.warning().filter(|_| !std::mem::take(&mut self.starts_cold)) {

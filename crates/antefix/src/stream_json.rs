@@ -171,8 +171,9 @@ fn write_report(object: &mut Object, report: &RequestReport) {
     if let Some(warning) = report.warning() {
         object.text("warning", &warning);
     }
-    if let Some(edit) = &report.edit {
-        object.raw("server_edit", &server_edit(edit));
+    if !report.edits.is_empty() {
+        let edits: Vec<String> = report.edits.iter().map(server_edit).collect();
+        object.raw("server_edits", &format!("[{}]", edits.join(",")));
     }
 }
 

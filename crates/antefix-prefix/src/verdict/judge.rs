@@ -380,7 +380,8 @@ impl Case<'_, '_> {
         }
     }
 
-    /// In order: what the clock says, where it was sent, the markers, the model's rules, the provider.
+    /// In order: what the clock says, what the answer says, where it was sent, the markers, the model's rules, what was
+    /// asked for, the provider.
     fn cause_without_difference(&self, lost: bool) -> Vec<Finding> {
         let has_transient = self.verdict.faults.iter().any(|finding| finding.kind == Kind::Transient);
         if has_transient {
@@ -426,25 +427,38 @@ impl Case<'_, '_> {
             // Whether a marker of another lifetime reads the old entry is not documented: that is reason enough.
             return Vec::new();
         }
+        if let Some(finding) = self.asked_edit() {
+            return vec![finding];
+        }
         let mut finding = Finding::new(Kind::ProviderSuspected, "");
         finding.confidence = Confidence::Suspected;
         finding.evidence.note("user_actionable", false);
         vec![finding]
     }
 
-    /// What the server has left out of the prompt: as its answer says; as a new summary in the later request shows; or,
-    /// where the answer is not known, as the request asks for.
+    /// What the server has newly done to the prompt, as its answer says or a new summary in the later request shows.
     fn server_edit(&self) -> Option<Finding> {
-        if let Some(edit) = self.later.edited {
-            return Some(Finding::new(edit.kind(), ""));
+        let edits = self.later.edits.unwrap_or_default();
+        if edits.summarised {
+            return Some(Finding::new(ServerEdit::Summarised.kind(), ""));
+        }
+        let before = self.earlier.edits.and_then(|edits| edits.cleared).unwrap_or_default();
+        if edits.cleared.is_some_and(|cleared| cleared.exceeds(&before)) {
+            return Some(Finding::new(ServerEdit::Cleared.kind(), ""));
         }
         let summary = |prompt: &Prompt<'_>| {
             let last = prompt.said().filter(|item| item.is(BlockKind::Compaction)).last();
             last.map(|item| item.path.to_string())
         };
-        let found = summary(self.new).filter(|path| summary(self.old).as_ref() != Some(path));
-        if let Some(path) = found {
-            return Some(Finding::new(Kind::ServerCompaction, path));
+        let path = summary(self.new).filter(|path| summary(self.old).as_ref() != Some(path))?;
+        Some(Finding::new(Kind::ServerCompaction, path))
+    }
+
+    /// What the server may have done to the prompt where its answer is not known: what the request asks for. Clients ask
+    /// in every request, so that it is a guess for what nothing else explains.
+    fn asked_edit(&self) -> Option<Finding> {
+        if self.later.edits.is_some() {
+            return None;
         }
         let edits = self.new.root.pointer("/context_management/edits")?;
         let types = edits.items().filter_map(|edit| edit.get("type").and_then(Node::str));

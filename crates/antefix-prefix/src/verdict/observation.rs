@@ -1,6 +1,7 @@
 //! What is known of one request.
 
 use antefix_models::{Counts, Rules, Tokens, Ttl};
+use antefix_wire::anthropic::Cleared;
 
 use super::{Kind, Prompt};
 
@@ -25,6 +26,16 @@ impl ServerEdit {
             Self::Cleared => Kind::ContextEdit,
         }
     }
+}
+
+/// What an answer says was done to its prompt. A clearing is said again in each answer behind it, so that it is only new
+/// where it exceeds that of the request before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Edits {
+    /// A summary was written, and stands for all that was said.
+    pub summarised: bool,
+    /// What is left out; `None` if nothing is.
+    pub cleared: Option<Cleared>,
 }
 
 /// What is known of one request and its answer. All but the rules may be missing.
@@ -68,8 +79,8 @@ pub struct Observation<'a> {
     pub prefix: Option<String>,
     /// The server's reason for a miss, as it names it.
     pub server_reason: Option<String>,
-    /// What the answer says was done to the prompt.
-    pub edited: Option<ServerEdit>,
+    /// What the answer says was done to the prompt; `None` if the answer is not known.
+    pub edits: Option<Edits>,
 }
 
 impl<'a> Observation<'a> {
@@ -95,7 +106,7 @@ impl<'a> Observation<'a> {
             client_betas: None,
             prefix: None,
             server_reason: None,
-            edited: None,
+            edits: None,
         }
     }
 

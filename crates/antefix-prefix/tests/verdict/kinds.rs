@@ -3,9 +3,10 @@
 
 use antefix_models::{Counts, Platform, Tokens, rules};
 use antefix_prefix::verdict::{
-    Finding, Kind, Millis, Observation, Party, Prompt, ServerEdit, Severity, bloat, cold_start, judge,
+    Edits, Finding, Kind, Millis, Observation, Party, Prompt, Severity, bloat, cold_start, judge,
     judge_alone, opening, series,
 };
+use antefix_wire::anthropic::Cleared;
 use antefix_wire::json::Body;
 
 /// A request: an hour's marker behind the system prompt, five minutes' behind the conversation.
@@ -174,18 +175,58 @@ pub const ROWS: &[Row] = &[
         Severity::Expected,
     ),
     (
-        Pair(|| missed(|_| {}, |one| one.edited = Some(ServerEdit::Summarised))),
+        Pair(|| missed(|_| {}, |one| one.edits = Some(Edits { summarised: true, cleared: None }))),
         Kind::ServerCompaction,
         "",
         Party::Provider,
         Severity::Expected,
     ),
     (
-        Pair(|| missed(|_| {}, |one| one.edited = Some(ServerEdit::Cleared))),
+        Pair(|| missed(|_| {}, |one| one.edits = Some(cleared(8)))),
         Kind::ContextEdit,
         "",
         Party::Provider,
         Severity::Expected,
+    ),
+    (
+        Pair(|| missed(|one| one.edits = Some(cleared(5)), |one| one.edits = Some(cleared(8)))),
+        Kind::ContextEdit,
+        "",
+        Party::Provider,
+        Severity::Expected,
+    ),
+    // What was cleared before, or is cleared no more, is not what was lost now.
+    (
+        Pair(|| missed(|one| one.edits = Some(cleared(8)), |one| one.edits = Some(cleared(8)))),
+        Kind::ProviderSuspected,
+        "",
+        Party::Provider,
+        Severity::Info,
+    ),
+    (
+        Pair(|| missed(|one| one.edits = Some(cleared(8)), |one| one.edits = Some(cleared(5)))),
+        Kind::ProviderSuspected,
+        "",
+        Party::Provider,
+        Severity::Info,
+    ),
+    (
+        Pair(|| {
+            missed(
+                |one| {
+                    one.edits = Some(cleared(8));
+                    one.account = Some("east".into());
+                },
+                |one| {
+                    one.edits = Some(cleared(8));
+                    one.account = Some("west".into());
+                },
+            )
+        }),
+        Kind::RoutingAccount,
+        "",
+        Party::Gateway,
+        Severity::Fault,
     ),
     // The answer is not known: a summary that is new in the request, or what the request asks for.
     (
@@ -204,23 +245,29 @@ pub const ROWS: &[Row] = &[
         Severity::Expected,
     ),
     (
-        Pair(|| {
-            let asks = |sent: Sent| {
-                Sent {
-                body: sent.body.replacen(
-                    r#""max_tokens":900,"#,
-                    r#""max_tokens":900,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"#,
-                    1,
-                ),
-                ..sent
-            }
-            };
-            missed(|_| {}, |_| {}).map(asks)
-        }),
+        Pair(|| missed(|_| {}, |_| {}).map(asks_to_clear)),
         Kind::ContextEdit,
         "/context_management",
         Party::Provider,
         Severity::Expected,
+    ),
+    // What is known goes in front of such a guess: another region, and an answer that says nothing was cleared.
+    (
+        Pair(|| {
+            missed(|one| one.region = Some("east".into()), |one| one.region = Some("west".into()))
+                .map(asks_to_clear)
+        }),
+        Kind::RoutingRegion,
+        "",
+        Party::Gateway,
+        Severity::Fault,
+    ),
+    (
+        Pair(|| missed(|_| {}, |one| one.edits = Some(Edits::default())).map(asks_to_clear)),
+        Kind::ProviderSuspected,
+        "",
+        Party::Provider,
+        Severity::Info,
     ),
     // What has expired could not be lost to an edit.
     (
@@ -229,7 +276,7 @@ pub const ROWS: &[Row] = &[
                 |one| one.started_at = Some(Millis(0)),
                 |one| {
                     one.started_at = Some(Millis(300_000));
-                    one.edited = Some(ServerEdit::Cleared);
+                    one.edits = Some(cleared(8));
                 },
             )
         }),
@@ -635,6 +682,17 @@ fn missed(earlier: fn(&mut Observation<'_>), later: fn(&mut Observation<'_>)) ->
         Sent { usage: Some(tokens(9, [0, 9000, 0])), set: earlier, ..sent(ASKED) },
         Sent { usage: Some(tokens(9, [0, 9500, 0])), set: later, ..sent(&grown()) },
     ]
+}
+
+/// An answer that so many results were left out in front of.
+fn cleared(tool_uses: u64) -> Edits {
+    let cleared = Cleared { tool_uses, thinking_turns: 0, tokens: tool_uses * 100 };
+    Edits { summarised: false, cleared: Some(cleared) }
+}
+
+fn asks_to_clear(sent: Sent) -> Sent {
+    let asks = r#""max_tokens":900,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"#;
+    Sent { body: sent.body.replacen(r#""max_tokens":900,"#, asks, 1), ..sent }
 }
 
 fn billed(earlier: Counts, later: Counts) -> [Sent; 2] {

@@ -1,5 +1,4 @@
 use antefix_models::Tokens;
-use antefix_prefix::verdict::ServerEdit;
 use antefix_prefix::{Advance, Chain, Entry as CacheEntry, Segment};
 use antefix_wire::usage::Usage;
 use bytes::Bytes;
@@ -251,11 +250,10 @@ impl Conversation {
         let kept = marked.filter(|_| is_kept);
         let kept = kept.map(|last| (last as u64 + 1, Tokens(wrote.saturating_add(read))));
         let measured = measured(&attempt.attempt, outcome, &usage, &self.segments);
-        mark.measured = match outcome.server_edit() {
-            // The answer was given behind a summary that is its own first block.
-            Some(ServerEdit::Summarised) => None,
-            _ => measured.map(|measured| Measured { kept, ..measured }).or(mark.measured),
-        };
+        // Behind a summary, the answer was given behind its own first block.
+        mark.measured = (!outcome.is_summarised())
+            .then(|| measured.map(|measured| Measured { kept, ..measured }).or(mark.measured))
+            .flatten();
         let Some(open) = self.lanes.iter_mut().find(|open| open.lane.record() == lane) else { return Ok(()) };
         open.has_read |= read > 0;
         if is_kept {

@@ -118,7 +118,7 @@ impl Session {
         let known = |known: &&crate::conversation::Attempt| known.attempt.attempt == outcome.attempt;
         let Some(attempt) = self.conversation.attempts().iter().rev().find(known) else { return Ok(()) };
         let spend = of_attempt(&self.conversation, attempt, &self.settings.prices);
-        let edit = self.conversation.edit_report(attempt, &self.settings.prices);
+        let edits = self.conversation.edit_reports(attempt, &self.settings.prices);
         self.spent.add(&spend);
         if outcome.status == Some(200) {
             step.emit(SessionEvent::RequestFinished(Box::new(RequestReport {
@@ -131,7 +131,7 @@ impl Session {
                 total_cost: self.spent.known_cost(),
                 expected_read,
                 stop_reason: outcome.stop_reason,
-                edit,
+                edits,
             })));
         }
         Ok(())

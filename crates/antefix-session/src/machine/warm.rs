@@ -95,7 +95,7 @@ impl Session {
             total_cost: self.spent.known_cost(),
             expected_read: true,
             stop_reason: outcome.stop_reason,
-            edit: None,
+            edits: Vec::new(),
         };
         let has_read = outcome.status == Some(200) && !spend.counts.read.is_zero();
         step.emit(SessionEvent::KeptWarm(Box::new(WarmReport { report, saves, error: outcome.error })));

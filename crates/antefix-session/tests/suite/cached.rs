@@ -52,7 +52,7 @@ fn a_read_that_fails_is_warned_of() {
         total_cost: None,
         expected_read,
         stop_reason: None,
-        edit: None,
+        edits: Vec::new(),
     };
     let nothing = "nothing was read from the cache although an earlier request wrote this prefix";
     let cases = [

@@ -119,7 +119,7 @@ fn observe<'a>(
         client_betas: hints.client_betas.clone(),
         prefix: hints.prefix.clone(),
         server_reason: hints.server_reason.clone(),
-        edited: known.edited,
+        edits: known.edits,
         ..Observation::new(known.rules.clone())
     }
 }

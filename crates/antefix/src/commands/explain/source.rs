@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use antefix_ledger::{Convention, Entry, Row, samplings};
 use antefix_models::{Platform, PriceBook, Rules, Ttl, rules};
 use antefix_prefix::Marker;
-use antefix_prefix::verdict::{Millis, ServerEdit};
+use antefix_prefix::verdict::{Edits, Millis};
 use antefix_runtime::transcript::read;
 use antefix_session::conversation::Conversation;
 use antefix_session::record::{Purpose, Record, RecordId, Trigger};
@@ -14,7 +14,7 @@ use antefix_wire::json::{Body, Node};
 use jiff::civil::Date;
 
 use super::case;
-use super::speaker::speaker;
+use super::speaker::read_speaker;
 use crate::commands::diff::body;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -51,8 +51,8 @@ pub struct Known {
     pub first_byte_at: Option<Millis>,
     pub ttl: Option<Ttl>,
     pub hints: Hints,
-    /// What the answer says was done to the prompt.
-    pub edited: Option<ServerEdit>,
+    /// What the answer says was done to the prompt; `None` if it is not known.
+    pub edits: Option<Edits>,
     /// What the provider's own summary used, where it has made one on the way.
     pub summary: Option<Row>,
     /// It is the first behind a summary that our own transcript speaks of.
@@ -103,7 +103,7 @@ impl Known {
             first_byte_at: None,
             ttl: None,
             hints: Hints::default(),
-            edited: None,
+            edits: None,
             summary: None,
             compacted: None,
             is_altered: false,
@@ -116,7 +116,7 @@ impl Known {
         let samplings = node.map(|node| samplings(node, Convention::detect(node))).unwrap_or_default();
         let summary = samplings.iter().find(|one| one.purpose == antefix_ledger::Purpose::Compaction);
         self.summary = summary.map(|summary| summary.row);
-        self.edited = self.edited.or(self.summary.map(|_| ServerEdit::Summarised));
+        self.edits = self.edits.or(self.summary.map(|_| Edits { summarised: true, cleared: None }));
     }
 
     /// The day on which it was sent.
@@ -196,7 +196,7 @@ fn captured(path: &Path) -> Result<Known, Failure> {
         known.read_usage(meta.get("usage"));
         let status = meta.get("status").and_then(Node::u64).and_then(|status| u16::try_from(status).ok());
         known.refused = status.filter(|status| is_refusal(*status));
-        speaker(&mut known.hints, meta, known.body.as_ref());
+        read_speaker(&mut known.hints, meta, known.body.as_ref());
         let betas = meta.get("headers").and_then(|headers| headers.get("anthropic-beta"));
         known.hints.betas = betas.and_then(Node::str).map(|text| text.into_owned());
     }
@@ -265,7 +265,7 @@ fn session(asked: &str, environment: &Environment) -> Result<Source, Failure> {
                     known.first_byte_at =
                         outcome.first_byte.and_then(|at| i64::try_from(at.0).ok()).map(Millis);
                     let raw = outcome.usage.as_ref().and_then(|raw| Body::parse(raw.to_vec()).ok());
-                    known.edited = outcome.server_edit();
+                    known.edits = outcome.edits();
                     known.read_usage(raw.as_ref().map(Body::root));
                     known.refused = outcome.status.filter(|status| is_refusal(*status));
                 }

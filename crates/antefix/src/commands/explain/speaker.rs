@@ -5,7 +5,7 @@ use antefix_wire::json::{Body, Node};
 use super::source::Hints;
 
 /// Reads from a request and from what was captured beside it which session and which agent it is of.
-pub fn speaker(hints: &mut Hints, meta: Node<'_>, body: Option<&Body>) {
+pub fn read_speaker(hints: &mut Hints, meta: Node<'_>, body: Option<&Body>) {
     let header = |names: &[&str]| names.iter().find_map(|name| text(meta.get("headers")?.get(name)));
     let own = || text(meta.get("session"));
     hints.session = own().or_else(|| header(&SESSION_HEADERS)).or_else(|| body.and_then(of_user));
@@ -64,7 +64,7 @@ mod tests {
         for (meta, body, session, agent) in ROWS {
             let (meta, body) = (Body::parse(meta).unwrap(), Body::parse(body).unwrap());
             let mut hints = Hints::default();
-            speaker(&mut hints, meta.root(), Some(&body));
+            read_speaker(&mut hints, meta.root(), Some(&body));
             assert_eq!(
                 (hints.session.as_deref(), hints.agent.as_deref()),
                 (session, agent),
