@@ -84,7 +84,9 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     let turn = agent.session().conversation().turn();
     drop(agent);
     // A simulator that has just started has nothing to read from; that is no news unless somebody asks.
-    let is_asked = !args.compact && (args.fail_under.is_some() || (recorder.is_some() && !starts_cold));
+    // Nor is it known where the server says nothing of its cache.
+    let is_known = recorder.is_some() && !starts_cold && spent.estimated == 0;
+    let is_asked = !args.compact && (args.fail_under.is_some() || is_known);
     let is_enough = !is_asked || reads_enough(args, environment, &session_id, turn);
     Ok(ExitCode::from(match end.reason {
         EndReason::EndTurn | EndReason::StopSequence => u8::from(!is_enough),
