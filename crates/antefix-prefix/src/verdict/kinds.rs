@@ -4,6 +4,8 @@
 //! the public reports or provider's rules behind it. The table drives the code, `docs/breaks.md` and the tests. What
 //! fits no row is called `tools.changed`, `system.changed`, `messages.rewritten` or `unexplained`.
 
+#[macro_use]
+mod made;
 mod table;
 
 pub use table::Kind;
