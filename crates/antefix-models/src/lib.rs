@@ -40,7 +40,7 @@ pub use preset::{
 };
 pub use price::{Breakdown, Counts, Modifiers, Prices, WEB_SEARCH, cost, cost_breakdown, price};
 pub use rules::{
-    Collapse, Lookback, Minimum, Reach, Retention, Rules, Support, ToolPrompt, model_ids, rules,
+    Collapse, ImageRules, Lookback, Minimum, Reach, Retention, Rules, Support, ToolPrompt, model_ids, rules,
 };
 pub use table::{models_table, providers_table};
 pub use template::{Rewrite, Template, template};

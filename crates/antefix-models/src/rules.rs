@@ -55,6 +55,28 @@ pub struct Rules {
     pub notes: Vec<String>,
 }
 
+/// Which images a request may carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageRules {
+    /// Images at most.
+    pub most: usize,
+    /// With more images than this, none may be larger than [`side_of_many`](Self::side_of_many).
+    pub many: usize,
+    /// Pixels of the longer side, where there are many.
+    pub side_of_many: u32,
+}
+
+impl Rules {
+    /// The images that a request of the Messages API may carry; one that breaks them is refused, and so is every later
+    /// one of its conversation.
+    ///
+    /// Source: <https://platform.claude.com/docs/en/build-with-claude/vision> (general limits, 2026-11-30).
+    pub fn images(&self) -> ImageRules {
+        let most = if self.context_window > Tokens(200_000) { 600 } else { 100 };
+        ImageRules { most, many: 20, side_of_many: 2_000 }
+    }
+}
+
 /// Where the shortest prefix that is kept lies. Sources may disagree: between `below` and `sure` nothing can
 /// be said, and a prefix there that was not read is no break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

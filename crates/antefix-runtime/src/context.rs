@@ -69,14 +69,18 @@ pub trait Source: Send {
 
     /// What the head says of it; a text that starts with `#` is a section of its own, any other a line of the first.
     /// `None` if the head need not say it.
-    fn baseline(&self, sighting: &Sighting) -> Option<String>;
+    fn baseline(&self, _sighting: &Sighting) -> Option<String> {
+        None
+    }
 
     /// What the model is told where the state differs from the known one. With an empty text nothing is told, and the
     /// state is the known one from then on; with `None` the next comparison is with the same known state as this one.
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String>;
 
-    /// What the model is told where what it knows is not there any more.
-    fn removed(&self, key: &str, known: &[u8]) -> Option<String>;
+    /// What the model is told where what it knows is not there any more; nothing where there is always something.
+    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
+        None
+    }
 
     /// Whether a known key that the last look did not sight is gone. Not if the look could not tell, or the key belongs
     /// to another source of the kind.
@@ -177,6 +181,22 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
+    /// Those of a folder where nothing has been said, seen or used, and nothing is refused.
+    pub fn of(folder: impl Into<PathBuf>, now: Millis, zone: TimeZone) -> Self {
+        Self {
+            now,
+            zone,
+            folder: folder.into(),
+            policy: None,
+            files: Arc::default(),
+            spent: Spend::default(),
+            todo: None,
+            offers: None,
+            refused: None,
+            is_behind_calls: false,
+        }
+    }
+
     /// Whether a rule refuses that a file is read: then no source may tell what is in it either.
     pub fn is_denied(&self, path: &Path) -> bool {
         let Some(policy) = &self.policy else { return false };
@@ -230,15 +250,15 @@ fn text_of(state: &[u8], member: &str) -> Option<String> {
 }
 
 /// An object of texts.
-fn object_of(members: &[(&str, &str)]) -> Bytes {
+pub(crate) fn object_of(members: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>) -> Bytes {
     let mut out = vec![b'{'];
-    for (index, (name, value)) in members.iter().enumerate() {
+    for (index, (name, value)) in members.into_iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        antefix_wire::json::write_string(&mut out, name);
+        write_string(&mut out, name.as_ref());
         out.push(b':');
-        antefix_wire::json::write_string(&mut out, value);
+        write_string(&mut out, value.as_ref());
     }
     out.push(b'}');
     out.into()

@@ -98,6 +98,11 @@ impl Session {
         }
     }
 
+    /// What is known of the model.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// What has been said.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation

@@ -26,6 +26,12 @@ pub fn image_type(data: &str, most: u64) -> Result<&'static str, String> {
     }
 }
 
+/// Pixels of an image's longer side, from its base64; `None` where its header does not say.
+pub fn image_side(data: &str) -> Option<u32> {
+    let (width, height) = size(&base64::decode(data)?)?;
+    Some(width.max(height))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +54,9 @@ mod tests {
             (png(1, 1).repeat(5), Err("it has 196 bytes of base64, and 160 are possible")),
         ] {
             assert_eq!(image_type(&base64::encode(&bytes), 160), expect.map_err(str::to_owned), "{bytes:?}");
+        }
+        for (bytes, expect) in [(png(3, 7), Some(7)), (png(9, 7), Some(9)), (b"<svg/>".to_vec(), None)] {
+            assert_eq!(image_side(&base64::encode(&bytes)), expect);
         }
         assert_eq!(image_type("not base64!", 160), Err("it is no base64".to_owned()));
     }

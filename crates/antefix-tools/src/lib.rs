@@ -56,7 +56,7 @@ pub use executor::{Call, Executor};
 pub use files::{Comparison, FileFact, FileTable, Now, Present, Scope, Step};
 pub use glob::Glob;
 pub use grep::Grep;
-pub use image::image_type;
+pub use image::{image_side, image_type};
 pub use input::Fields;
 pub use multi_edit::MultiEdit;
 pub use output::{Content, Failure, Output};

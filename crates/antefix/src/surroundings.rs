@@ -11,7 +11,6 @@ use antefix_runtime::context::{
 };
 use antefix_runtime::skills::Skills;
 use antefix_session::guard::Limits;
-use antefix_session::spend::Spend;
 use antefix_tools::{Bash, Context, TodoLine};
 
 use crate::environment::{self, Environment};
@@ -20,16 +19,9 @@ use crate::settings::Settings;
 /// Where and when the first look is.
 pub fn surroundings(context: &Context, holding: &Settings) -> Surroundings {
     Surroundings {
-        now: clock::now(),
-        zone: environment::zone(),
-        folder: context.cwd.clone(),
         policy: Some(Arc::new(holding.policy())),
         files: Arc::clone(&context.files),
-        spent: Spend::default(),
-        todo: None,
-        refused: None,
-        offers: None,
-        is_behind_calls: false,
+        ..Surroundings::of(&context.cwd, clock::now(), environment::zone())
     }
 }
 

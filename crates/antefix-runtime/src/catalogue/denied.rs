@@ -9,7 +9,8 @@ use super::{Catalogue, write_texts};
 use crate::context::{Moment, Sighting, Source, Surroundings, Unavailable};
 use crate::driver::Policies;
 
-/// The tools that are refused whatever they are called with.
+/// The tools that are refused whatever they are called with. The head does not name them: it would change with the
+/// settings, and a call that may not run is told why.
 pub struct DeniedSource {
     policies: Box<dyn Policies>,
     own: Vec<String>,
@@ -45,11 +46,6 @@ impl Source for DeniedSource {
         Ok(vec![Sighting::new("", state)])
     }
 
-    /// A call that may not run is told why; a head that names them would change with the settings.
-    fn baseline(&self, _: &Sighting) -> Option<String> {
-        None
-    }
-
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
         let (known, now) = (read(known), read(&now.state));
         let list = |names: Vec<&String>| -> String {
@@ -67,10 +63,6 @@ impl Source for DeniedSource {
             texts.push(format!("These tools are not refused any more: {free}."));
         }
         Some(texts.join(" "))
-    }
-
-    fn removed(&self, _: &str, _: &[u8]) -> Option<String> {
-        None
     }
 
     fn speaks_for(&self, key: &str) -> bool {

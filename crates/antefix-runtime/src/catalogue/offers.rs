@@ -5,10 +5,9 @@ use std::sync::{Arc, PoisonError};
 
 use antefix_session::conversation::{OFFERS, Offers};
 use antefix_tools::{Listing, is_selected};
-use antefix_wire::json::write_string;
 
 use super::{Catalogue, Entry, ServerState, write_texts};
-use crate::context::{Moment, Sighting, Source, Surroundings, Unavailable};
+use crate::context::{Moment, Sighting, Source, Surroundings, Unavailable, object_of};
 
 /// Looks at the tools of the array. It says nothing in words: what tells why is told by the sources that know it. In a
 /// lane whose tools can be neither offered nor withdrawn it sees nothing.
@@ -49,16 +48,8 @@ impl Source for OfferSource {
         Ok(vec![Sighting::new("", state)])
     }
 
-    fn baseline(&self, _: &Sighting) -> Option<String> {
-        None
-    }
-
     fn drift(&self, _: &[u8], _: &Sighting) -> Option<String> {
         Some(String::new())
-    }
-
-    fn removed(&self, _: &str, _: &[u8]) -> Option<String> {
-        None
     }
 
     fn speaks_for(&self, _: &str) -> bool {
@@ -121,14 +112,8 @@ impl Catalogue {
 fn state(withdrawn: &BTreeMap<String, String>, added: &[String]) -> Vec<u8> {
     let mut parts = Vec::new();
     if !withdrawn.is_empty() {
-        let mut part = b"\"withdrawn\":{".to_vec();
-        for (index, (name, why)) in withdrawn.iter().enumerate() {
-            part.extend_from_slice(if index > 0 { b"," } else { b"" });
-            write_string(&mut part, name);
-            part.push(b':');
-            write_string(&mut part, why);
-        }
-        part.push(b'}');
+        let mut part = b"\"withdrawn\":".to_vec();
+        part.extend_from_slice(&object_of(withdrawn));
         parts.push(part);
     }
     if !added.is_empty() {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::remote::schema_of;
 use super::{Catalogue, Entry, ServerState};
-use crate::context::{Moment, Sighting, Source, Surroundings, Unavailable};
+use crate::context::{Moment, Sighting, Source, Surroundings, Unavailable, object_of};
 
 /// The tools of the servers: one thing for each server that has any.
 pub struct ToolSource {
@@ -290,15 +290,7 @@ fn named(definition: &Definition) -> (String, String) {
 }
 
 fn write(tools: &BTreeMap<String, String>) -> Bytes {
-    let mut out = vec![b'{'];
-    for (index, (name, digest)) in tools.iter().enumerate() {
-        out.extend_from_slice(if index > 0 { b"," } else { b"" });
-        write_string(&mut out, name);
-        out.push(b':');
-        write_string(&mut out, digest);
-    }
-    out.push(b'}');
-    out.into()
+    object_of(tools)
 }
 
 fn read(state: &[u8]) -> BTreeMap<String, String> {

@@ -42,13 +42,9 @@ impl Source for Budget {
         let sighting = |(key, used): (&str, Option<(u128, String)>)| {
             let (percent, limit) = used?;
             let step = STEPS.iter().rev().find(|step| **step <= percent).unwrap_or(&0);
-            Some(Sighting::new(key, object_of(&[("limit", &limit), ("percent", &step.to_string())])))
+            Some(Sighting::new(key, object_of([("limit", &limit), ("percent", &step.to_string())])))
         };
         Ok(keyed.filter_map(sighting).collect())
-    }
-
-    fn baseline(&self, _sighting: &Sighting) -> Option<String> {
-        None
     }
 
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
@@ -60,10 +56,6 @@ impl Source for Budget {
         }
         let limit = text_of(&now.state, "limit")?;
         Some(format!("Of the {limit} that this session may use, {after} % are used. At 100 % the turn ends."))
-    }
-
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
     }
 
     fn moment(&self) -> Moment {

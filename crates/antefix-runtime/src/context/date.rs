@@ -32,10 +32,6 @@ impl Source for Date {
         }
     }
 
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
-    }
-
     fn is_instant(&self) -> bool {
         true
     }
@@ -50,7 +46,7 @@ fn state(around: &Surroundings) -> Result<Bytes, Unavailable> {
         None if around.zone.is_unknown() => "UTC".to_owned(),
         None => format!("UTC{}", zoned.offset()),
     };
-    Ok(object_of(&[("date", &zoned.date().to_string()), ("zone", &zone)]))
+    Ok(object_of([("date", &zoned.date().to_string()), ("zone", &zone)]))
 }
 
 fn read(state: &[u8]) -> Option<[String; 2]> {

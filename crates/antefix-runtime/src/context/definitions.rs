@@ -53,11 +53,6 @@ impl Source for Definitions {
         // A change of what is not told, such as the place of a file, is none.
         Some(self.last.drift(known, self.words).unwrap_or_default())
     }
-
-    fn removed(&self, _: &str, _: &[u8]) -> Option<String> {
-        // There is always a list, if an empty one.
-        None
-    }
 }
 
 #[cfg(test)]

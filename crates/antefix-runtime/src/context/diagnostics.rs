@@ -54,10 +54,6 @@ impl Source for Diagnostics {
         Ok(vec![Sighting::new(&*self.command, lines::state(&text)).with_detail(text)])
     }
 
-    fn baseline(&self, _sighting: &Sighting) -> Option<String> {
-        None
-    }
-
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
         let command = &now.key;
         let whole = now.detail.trim_end();
@@ -70,10 +66,6 @@ impl Source for Diagnostics {
             }
             None => format!("`{command}`, run behind your edits, says:\n{whole}"),
         })
-    }
-
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
     }
 
     fn speaks_for(&self, _key: &str) -> bool {

@@ -22,7 +22,7 @@ impl Source for Environment {
         let folder = around.folder.to_string_lossy();
         let members =
             [("folder", &*folder), ("platform", std::env::consts::OS), ("shell", self.shell.as_str())];
-        Ok(vec![Sighting::new("", object_of(&members))])
+        Ok(vec![Sighting::new("", object_of(members))])
     }
 
     fn baseline(&self, sighting: &Sighting) -> Option<String> {
@@ -43,10 +43,6 @@ impl Source for Environment {
         });
         let changed: Vec<String> = changed.collect();
         (!changed.is_empty()).then(|| changed.join("\n"))
-    }
-
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
     }
 
     fn is_instant(&self) -> bool {
@@ -71,7 +67,7 @@ mod tests {
         let all = format!("Working directory: /w/new\nPlatform: {platform}\nShell: bash");
         assert_eq!(source.baseline(&seen[0]), Some(all.clone()));
         let known = |folder: &str, shell: &str| {
-            object_of(&[("folder", folder), ("platform", platform), ("shell", shell)])
+            object_of([("folder", folder), ("platform", platform), ("shell", shell)])
         };
         for (known, expect) in [
             (known("/w/new", "bash"), None),

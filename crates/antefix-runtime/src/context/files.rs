@@ -38,10 +38,6 @@ impl Source for Files {
         Ok(sightings)
     }
 
-    fn baseline(&self, _sighting: &Sighting) -> Option<String> {
-        None
-    }
-
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
         // What was told before the model learned of the file anew does not count.
         let is_told = learned(known).is_some_and(|told| Some(told) == learned(&now.state));
@@ -60,10 +56,6 @@ impl Source for Files {
             Now::Gone => format!("{path} is not there any more."),
             Now::Other(what) => format!("{path} is not a file any more: there is {what} in its place."),
         })
-    }
-
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
     }
 
     fn speaks_for(&self, _key: &str) -> bool {
@@ -106,7 +98,6 @@ mod tests {
     use std::sync::Arc;
 
     use antefix_session::record::Millis;
-    use antefix_session::spend::Spend;
     use antefix_tools::permission::{Effect, Mode, Policy, Rule, Source as PolicySource};
     use antefix_tools::{FileFact, FileTable, Scope};
     use jiff::tz::TimeZone;
@@ -151,17 +142,11 @@ mod tests {
         /// What the model is told in front of the next prompt, by a process that knows nothing but what is on record.
         fn told(&mut self) -> Option<String> {
             let mut source = Files::default();
+            let folder = self.folder.path().canonicalize().unwrap();
             let around = Surroundings {
-                now: Millis(1),
-                zone: TimeZone::UTC,
-                folder: self.folder.path().canonicalize().unwrap(),
                 policy: self.policy.clone(),
                 files: Arc::clone(&self.files),
-                spent: Spend::default(),
-                todo: None,
-                refused: None,
-                offers: None,
-                is_behind_calls: false,
+                ..Surroundings::of(folder, Millis(1), TimeZone::UTC)
             };
             let seen = source.observe(&around).unwrap();
             let now = seen.first().filter(|now| now.state != self.known)?;

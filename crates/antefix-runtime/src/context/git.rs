@@ -39,7 +39,7 @@ impl Source for Git {
         let branch = branch.as_ref().map(|branch| ("branch", branch.as_str()));
         let commit = commit.as_ref().map(|commit| ("commit", commit.as_str()));
         let members: Vec<_> = branch.into_iter().chain(commit).collect();
-        Ok(vec![Sighting::new("", object_of(&members))])
+        Ok(vec![Sighting::new("", object_of(members))])
     }
 
     fn baseline(&self, sighting: &Sighting) -> Option<String> {
@@ -66,10 +66,6 @@ impl Source for Git {
             (Some(before), Some(now)) if before == now => None,
             (Some(before), Some(now)) => Some(format!("Git has now checked out {now}; before: {before}.")),
         }
-    }
-
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
     }
 
     fn speaks_for(&self, key: &str) -> bool {

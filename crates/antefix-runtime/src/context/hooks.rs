@@ -35,10 +35,6 @@ impl Source for StartHooks {
         Some(format!("The user's SessionStart hook says:\n{}", now.detail))
     }
 
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
-    }
-
     /// Hooks at other moments have keys of their own, and one that is silent now takes back nothing.
     fn speaks_for(&self, _key: &str) -> bool {
         false

@@ -21,11 +21,7 @@ impl Source for Permissions {
     }
 
     fn observe(&mut self, _around: &Surroundings) -> Result<Vec<Sighting>, Unavailable> {
-        Ok(vec![Sighting::new("", object_of(&[("mode", self.mode.name())]))])
-    }
-
-    fn baseline(&self, _sighting: &Sighting) -> Option<String> {
-        None
+        Ok(vec![Sighting::new("", object_of([("mode", self.mode.name())]))])
     }
 
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
@@ -33,10 +29,6 @@ impl Source for Permissions {
         let meaning = MEANINGS.iter().find(|(name, _)| *name == mode).map_or("", |(_, meaning)| meaning);
         let before = text_of(known, "mode").map(|before| format!(" It was `{before}` before."));
         Some(format!("The permission mode is `{mode}`: {meaning}.{}", before.unwrap_or_default()))
-    }
-
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
     }
 
     fn is_instant(&self) -> bool {
@@ -65,7 +57,7 @@ mod tests {
         for mode in modes {
             assert!(MEANINGS.iter().any(|(name, _)| *name == mode.name()));
         }
-        let now = Sighting::new("", object_of(&[("mode", "read-only")]));
+        let now = Sighting::new("", object_of([("mode", "read-only")]));
         assert_eq!(
             Permissions::new(modes[0]).drift(br#"{"mode":"full"}"#, &now).as_deref(),
             Some(

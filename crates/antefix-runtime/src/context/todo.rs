@@ -62,10 +62,6 @@ impl Source for Todo {
         Ok(vec![Sighting::new(UNTOUCHED, state).with_detail(stand.list.text())])
     }
 
-    fn baseline(&self, _: &Sighting) -> Option<String> {
-        None
-    }
-
     fn drift(&self, _: &[u8], now: &Sighting) -> Option<String> {
         let list = &now.detail;
         Some(match now.key.as_str() {
@@ -77,10 +73,6 @@ impl Source for Todo {
                  is not true any more, bring it up to date:\n{list}"
             ),
         })
-    }
-
-    fn removed(&self, _: &str, _: &[u8]) -> Option<String> {
-        None
     }
 
     fn speaks_for(&self, _: &str) -> bool {

@@ -32,7 +32,7 @@ impl<S: TranscriptStore> Agent<S> {
             }
         });
         let (executor, outbox, gate) = (self.executor.clone(), turn.outbox.clone(), self.gate.clone());
-        let images = self.images.images(self.session.conversation());
+        let images = self.images.images(self.session.conversation(), self.session.rules().images());
         let returns = Arc::new(Returns { outbox: outbox.clone(), images });
         let (refused, calls) = self.kin.refuse(calls);
         for (call, reason) in refused {

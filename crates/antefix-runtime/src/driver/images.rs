@@ -1,104 +1,174 @@
-//! How many images a conversation may still take in.
+//! Which images a conversation may still take in.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use antefix_models::ImageRules;
 use antefix_session::conversation::Conversation;
 use antefix_session::dialect::Dialect;
 use antefix_session::record::RecordId;
-use antefix_tools::{Content, Output};
+use antefix_tools::{Content, Output, image_side};
+use antefix_wire::json::{Body, Node};
 
-/// Images of each message, which is looked at once: images are what makes conversations large.
+/// Images of each message by their longer sides in pixels (0 where that is not known). A message is looked at once:
+/// images are what makes conversations large.
 #[derive(Debug, Default)]
-pub(super) struct Counted(BTreeMap<RecordId, usize>);
+pub(super) struct Counted(BTreeMap<RecordId, Vec<u32>>);
 
 impl Counted {
     /// Those that every request of a conversation carries.
-    pub(super) fn images(&mut self, conversation: &Conversation) -> Images {
+    pub(super) fn images(&mut self, conversation: &Conversation, rules: ImageRules) -> Images {
         if conversation.dialect() != Dialect::Anthropic {
             // Servers of Chat Completions have no limit in common, and are shown none of a tool's images.
-            return Images { held: None };
+            return Images { held: None, rules };
         }
-        let of_message = |message: &antefix_session::conversation::Message| {
-            *self.0.entry(message.record()).or_insert_with(|| count(message.fragment()))
-        };
-        Images { held: Some(AtomicUsize::new(conversation.path().map(of_message).sum())) }
+        let mut held = Held::default();
+        for message in conversation.path() {
+            let sides = self.0.entry(message.record()).or_insert_with(|| sides_of(message.fragment()));
+            for side in sides.iter() {
+                held.add(*side);
+            }
+        }
+        Images { held: Some(Mutex::new(held)), rules }
     }
 }
 
-/// Counts images in front of the API, which refuses a request with too many, and every later one of the session with it.
+/// Holds images to what the API takes, which refuses a request with others, and every later one of the session with it.
 #[derive(Debug)]
 pub(super) struct Images {
     /// `None` where there is no limit.
-    held: Option<AtomicUsize>,
+    held: Option<Mutex<Held>>,
+    rules: ImageRules,
+}
+
+/// The images of a conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Held {
+    count: usize,
+    /// Pixels of the longest side.
+    side: u32,
 }
 
 impl Images {
     /// An output with as many of its images as still fit, in their order; a word in the place of the others.
     pub(super) fn admit<'a>(&self, output: &'a Output) -> Cow<'a, Output> {
         let Some(held) = &self.held else { return Cow::Borrowed(output) };
-        let fits = |content: &Content| {
-            let is_image = matches!(content, Content::Image { .. });
-            !is_image || held.fetch_add(1, Ordering::Relaxed) < MOST_IMAGES
-        };
-        let fit: Vec<bool> = output.content.iter().map(fits).collect();
-        if fit.iter().all(|fits| *fits) {
-            return Cow::Borrowed(output);
-        }
-        let mut output = output.clone();
-        for (content, fits) in output.content.iter_mut().zip(fit) {
-            if !fits {
-                *content = Content::Text(LEFT_OUT.to_owned());
+        let mut admitted = Cow::Borrowed(output);
+        for (index, content) in output.content.iter().enumerate() {
+            let Content::Image { base64, .. } = content else { continue };
+            let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            let Err(why) = held.take(image_side(base64).unwrap_or(0), self.rules) else { continue };
+            if let Some(content) = admitted.to_mut().content.get_mut(index) {
+                *content = Content::Text(format!("[an image is left out: {why}]"));
             }
         }
-        Cow::Owned(output)
+        admitted
     }
 }
 
-/// Image blocks among bytes. Quotes within a text are escaped, so that a text that shows such a block is none.
-fn count(fragment: &[u8]) -> usize {
-    fragment.windows(BLOCK.len()).filter(|window| *window == BLOCK).count()
+impl Held {
+    /// Takes one more in, or says why that cannot be.
+    fn take(&mut self, side: u32, rules: ImageRules) -> Result<(), String> {
+        let ImageRules { most, many, side_of_many } = rules;
+        if self.count >= most {
+            return Err(format!("the conversation holds {most} images, the most that a request may"));
+        }
+        if self.count >= many && side.max(self.side) > side_of_many {
+            return Err(format!(
+                "beside more than {many} images, none may be larger than {side_of_many} × {side_of_many} pixels"
+            ));
+        }
+        self.add(side);
+        Ok(())
+    }
+
+    fn add(&mut self, side: u32) {
+        self.count += 1;
+        self.side = self.side.max(side);
+    }
 }
 
-/// How the block of an image begins, as it is written here.
-const BLOCK: &[u8] = br#"{"type":"image","#;
+/// The longer sides of the images in a message.
+fn sides_of(fragment: &[u8]) -> Vec<u32> {
+    let Ok(message) = Body::parse(fragment.to_vec()) else { return Vec::new() };
+    let mut sides = Vec::new();
+    for block in content(message.root()) {
+        sides.extend(side_of(block));
+        sides.extend(content(block).filter_map(side_of));
+    }
+    sides
+}
 
-/// Images of a request that the Messages API takes
-/// (<https://platform.claude.com/docs/en/build-with-claude/vision>, 2026-11-30).
-const MOST_IMAGES: usize = 100;
+fn content(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    node.get("content").into_iter().flat_map(Node::items)
+}
 
-const LEFT_OUT: &str =
-    "[an image is left out: the conversation holds 100 images, the most that a request may]";
+/// `None` if the block is no image.
+fn side_of(block: Node<'_>) -> Option<u32> {
+    block.get("type").filter(|kind| kind.is_str("image"))?;
+    let data = block.pointer("/source/data").and_then(Node::str);
+    Some(data.and_then(|data| image_side(&data)).unwrap_or(0))
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::driver::source_block;
 
-    #[test]
-    fn images_are_counted_by_their_blocks() {
-        let block = source_block("image", "image/png", "AAAA");
-        let quoted = br#"{"type":"text","text":"{\"type\":\"image\",\"source\":7}"}"#;
-        assert_eq!([count(&block), count(&block.repeat(3)), count(quoted)], [1, 3, 0]);
+    /// A GIF of so many pixels in a row: `GIF89a`, width and height.
+    fn gif(width: u16) -> String {
+        let [low, high] = width.to_le_bytes();
+        let bytes = [b'G', b'I', b'F', b'8', b'9', b'a', low, high, 1, 0, 0, 0];
+        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let sixes = |chunk: &[u8]| {
+            let bits = chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+            [18, 12, 6, 0].map(|shift| char::from(LETTERS[(bits >> shift & 63) as usize]))
+        };
+        bytes.chunks(3).flat_map(sixes).collect()
     }
 
     #[test]
-    fn the_hundred_and_first_image_is_left_out() {
-        let image = || Content::Image { media_type: "image/png".to_owned(), base64: "AAAA".to_owned() };
-        let note = || Content::Text(LEFT_OUT.to_owned());
-        let output = |content| Output { content, ..Output::default() };
-        let images = Images { held: Some(AtomicUsize::new(98)) };
-        let text = || Content::Text("t".to_owned());
-        for (given, expect) in [
-            (vec![text(), image()], vec![text(), image()]),
-            (vec![image(), text(), image()], vec![image(), text(), note()]),
-            (vec![image()], vec![note()]),
-            (vec![text()], vec![text()]),
+    fn images_are_found_where_they_stand() {
+        let image =
+            |width| String::from_utf8(source_block("image", "image/gif", &gif(width)).to_vec()).unwrap();
+        let quoted = r#"{"type":"text","text":"{\"type\":\"image\",\"source\":7}"}"#;
+        let result = format!(r#"{{"type":"tool_result","content":[{},{quoted}]}}"#, image(3));
+        let blocks =
+            format!("{},{result},{quoted},{}", image(2), r#"{"type":"image","source":{"type":"url"}}"#);
+        let message = format!(r#"{{"role":"user","content":[{blocks}]}}"#);
+        assert_eq!(sides_of(message.as_bytes()), [2, 3, 0]);
+        assert_eq!(sides_of(br#"{"role":"user","content":"words"}"#), [0_u32; 0]);
+    }
+
+    #[test]
+    fn what_a_request_may_not_carry_is_left_out() {
+        const RULES: ImageRules = ImageRules { most: 6, many: 3, side_of_many: 100 };
+        let full = "the conversation holds 6 images, the most that a request may";
+        let large = "beside more than 3 images, none may be larger than 100 × 100 pixels";
+        for (held, sides, expect) in [
+            (0, &[100, 100, 100, 100, 100, 100, 100][..], vec!["", "", "", "", "", "", full]),
+            (5, &[1, 1], vec!["", full]),
+            (0, &[101, 101, 101, 101, 1], vec!["", "", "", large, large]),
+            (2, &[1, 101, 1], vec!["", large, ""]),
+            (3, &[101, 100], vec![large, ""]),
         ] {
-            assert_eq!(*images.admit(&output(given)), output(expect));
+            let held = Some(Mutex::new(Held { count: held, side: 100 }));
+            let images = Images { held, rules: RULES };
+            let image =
+                |side: &u16| Content::Image { media_type: "image/gif".to_owned(), base64: gif(*side) };
+            let mut content = vec![Content::Text("words".to_owned())];
+            content.extend(sides.iter().map(image));
+            let output = Output { content, ..Output::default() };
+            let admitted = images.admit(&output).into_owned();
+            let mut expected = output.clone();
+            for (content, why) in expected.content.iter_mut().skip(1).zip(expect) {
+                if !why.is_empty() {
+                    *content = Content::Text(format!("[an image is left out: {why}]"));
+                }
+            }
+            assert_eq!(admitted, expected, "{sides:?}");
+            assert_eq!(*Images { held: None, rules: RULES }.admit(&output), output);
         }
-        let many = output(vec![image(); 101]);
-        assert_eq!(*Images { held: None }.admit(&many), many);
     }
 }

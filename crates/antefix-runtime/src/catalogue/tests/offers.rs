@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use antefix_session::conversation::{Offers, Standing};
-use antefix_session::record::Millis;
-use antefix_session::spend::Spend;
 use antefix_tools::permission;
 
 use super::*;
@@ -38,21 +36,10 @@ fn full(name: &str) -> String {
 }
 
 fn around(offers: Option<&str>) -> Surroundings {
-    Surroundings {
-        now: Millis(0),
-        zone: jiff::tz::TimeZone::UTC,
-        folder: "/".into(),
-        policy: None,
-        files: Arc::default(),
-        spent: Spend::default(),
-        refused: None,
-        offers: offers.map(|text| Arc::new(self::offers(text))),
-        todo: None,
-        is_behind_calls: false,
-    }
+    Surroundings { offers: offers.map(|text| Arc::new(self::offers(text))), ..super::told::around() }
 }
 
-fn policy(deny: &[&str]) -> Arc<permission::Policy> {
+pub(super) fn policy(deny: &[&str]) -> Arc<permission::Policy> {
     let source = permission::Source::new("test");
     let rule = |text: &&str| {
         permission::Rule::parse(text, permission::Effect::Deny, source.clone(), Path::new("/"), None).unwrap()

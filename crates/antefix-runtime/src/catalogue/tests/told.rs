@@ -1,13 +1,10 @@
 //! What the model is told of tools that come, go, change and are denied.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use antefix_session::dialect::Dialect;
 use antefix_session::record::Millis;
-use antefix_session::spend::Spend;
-use antefix_tools::permission;
 use bytes::Bytes;
 
 use super::{Memory, NUMBER, TEXT, Tools, many, offer, spec};
@@ -35,19 +32,8 @@ fn told(source: &mut dyn Source, known: &mut BTreeMap<String, Bytes>) -> Vec<Str
     texts
 }
 
-fn around() -> Surroundings {
-    Surroundings {
-        now: Millis(0),
-        zone: jiff::tz::TimeZone::UTC,
-        folder: "/".into(),
-        policy: None,
-        files: Arc::default(),
-        spent: Spend::default(),
-        todo: None,
-        refused: None,
-        offers: None,
-        is_behind_calls: false,
-    }
+pub(super) fn around() -> Surroundings {
+    Surroundings::of("/", Millis(0), jiff::tz::TimeZone::UTC)
 }
 
 /// What a new session's head tells of a source, for [`told`].
@@ -217,18 +203,9 @@ fn what_servers_say_of_themselves() {
 fn denied_and_allowed_again_is_told_once() {
     let servers = Memory::with(vec![offer("a", &[("t", "{}")])]);
     let session = Tools::begin(&servers, &spec(Deferral::Off, Dialect::Anthropic));
-    let policy = |deny: &[&str]| {
-        let source = permission::Source::new("test");
-        let rule = |text: &&str| {
-            permission::Rule::parse(text, permission::Effect::Deny, source.clone(), Path::new("/"), None)
-        };
-        let rules = deny.iter().map(|text| rule(text).unwrap()).collect();
-        Arc::new(
-            permission::Policy::new(Path::new("/"), permission::Mode::Ask, source.clone()).with_rules(rules),
-        )
-    };
     let own = || ["read", "grep", "bash"].map(str::to_owned).to_vec();
-    let source = |deny: &[&str]| DeniedSource::new(policy(deny), own(), Arc::clone(&session.catalogue));
+    let source =
+        |deny: &[&str]| DeniedSource::new(super::offers::policy(deny), own(), Arc::clone(&session.catalogue));
     let mut known = first(&mut source(&[]));
     let refused = |names: &str| {
         format!("The user does not allow calls of these tools any more; each will be refused: {names}.")

@@ -83,10 +83,6 @@ impl Source for GitStatus {
         Ok(vec![Sighting::new(KEY, state(&entries)).with_detail(unseen.join("\n"))])
     }
 
-    fn baseline(&self, _sighting: &Sighting) -> Option<String> {
-        None
-    }
-
     fn drift(&self, known: &[u8], now: &Sighting) -> Option<String> {
         let [before, after] = [digests(known), digests(&now.state)];
         let mut unseen: Vec<&str> = now.detail.lines().collect();
@@ -108,10 +104,6 @@ impl Source for GitStatus {
             text.push_str(&format!("\n… and {more} more"));
         }
         Some(text)
-    }
-
-    fn removed(&self, _key: &str, _known: &[u8]) -> Option<String> {
-        None
     }
 
     fn speaks_for(&self, key: &str) -> bool {
@@ -170,7 +162,7 @@ fn state(entries: &[(char, String)]) -> Bytes {
     let all = blake3::hash(lines.join("\n").as_bytes()).to_hex();
     let digests: String =
         if lines.len() > MOST_KEPT { String::new() } else { lines.iter().map(|line| digest(line)).collect() };
-    object_of(&[("all", all.as_str().get(..16).unwrap_or_default()), ("each", &digests)])
+    object_of([("all", all.as_str().get(..16).unwrap_or_default()), ("each", &digests)])
 }
 
 /// The digests of a state's lines; `None` where there were too many to keep.

@@ -8,7 +8,6 @@ use antefix_session::event::{Command, Event, ResponseEnd, SessionEvent};
 use antefix_session::machine::{Session, Settings};
 use antefix_session::placement::Placement;
 use antefix_session::record::{Entry, Header, Millis};
-use antefix_session::spend::Spend;
 use antefix_tools::Registry;
 use jiff::tz::TimeZone;
 
@@ -16,18 +15,7 @@ use super::*;
 use crate::head::{ChatTerms, HeadSpec, Thinking};
 
 pub(in crate::context) fn around(folder: &str, now: Millis) -> Surroundings {
-    Surroundings {
-        now,
-        zone: TimeZone::UTC,
-        folder: folder.into(),
-        policy: None,
-        files: Arc::default(),
-        spent: Spend::default(),
-        todo: None,
-        refused: None,
-        offers: None,
-        is_behind_calls: false,
-    }
+    Surroundings::of(folder, now, TimeZone::UTC)
 }
 
 pub(in crate::context) fn at(time: &str) -> Millis {
