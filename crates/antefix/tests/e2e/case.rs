@@ -3,11 +3,13 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use antefix_http::server::{ServerOptions, SimServer};
 use antefix_sim::{ChatConfig, Config, Script, Simulator};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -324,6 +326,17 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// Waits for a process to end, but no longer than that; then it is killed. How it ended.
+pub fn ends_or_is_killed(mut child: Child, after: Duration) -> ExitStatus {
+    let process =
+        pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).expect("it has not been waited for");
+    let timeout = Timespec::try_from(after).expect("a short time");
+    poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout)).expect("its end can be waited for");
+    // One that has just ended is none the worse for it.
+    child.kill().expect("a child can be killed");
+    child.wait().expect("it has ended")
 }
 
 /// Waits until something is so, and fails where it is not within a minute.

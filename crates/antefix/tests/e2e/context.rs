@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use antefix_http::server::ServerOptions;
 
-use crate::case::{Case, Invocation};
+use crate::case::{Case, Invocation, ends_or_is_killed};
 use crate::random::Random;
 
 /// One thing that changes.
@@ -225,11 +225,8 @@ fn what_a_killed_process_saw_is_told_once() {
         let length = begun.elapsed();
         for round in 1..=kills {
             case.write("AGENTS.md", &format!("Word {round} holds."));
-            let mut child = run(&case, "Task").arg("--continue").spawn_into(&case.root().join("output"));
-            // The moment is random on purpose; nothing waits for it.
-            std::thread::sleep(Duration::from_micros(random.below(length.as_micros() as u64)));
-            child.kill().expect("a child can be killed");
-            child.wait().expect("it has ended");
+            let child = run(&case, "Task").arg("--continue").spawn_into(&case.root().join("output"));
+            ends_or_is_killed(child, Duration::from_micros(random.below(length.as_micros() as u64)));
         }
         run(&case, "Task").arg("--continue").ends().code(0);
         let sent = case.sent();

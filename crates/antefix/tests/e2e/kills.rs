@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use antefix_http::server::ServerOptions;
 
-use crate::case::{Case, Invocation};
+use crate::case::{Case, Invocation, ends_or_is_killed};
 use crate::random::Random;
 
 /// Kills in one session before the next begins, so that the first requests of a session get their share.
@@ -108,12 +108,9 @@ impl Killing {
     fn round(&mut self, round: u64, tally: &mut Tally) {
         let before = self.transcript_bytes();
         let invocation = self.invocation(&format!("Task {round}"));
-        let mut child = invocation.spawn_into(&self.output);
-        let moment = self.random.below(self.length.as_micros() as u64);
-        // The moment is random on purpose; nothing waits for it.
-        std::thread::sleep(Duration::from_micros(moment));
-        child.kill().expect("a child can be killed");
-        let status = child.wait().expect("it has ended");
+        let child = invocation.spawn_into(&self.output);
+        let moment = Duration::from_micros(self.random.below(self.length.as_micros() as u64));
+        let status = ends_or_is_killed(child, moment);
         if status.code().is_some() {
             tally.survived += 1;
             let output = fs::read_to_string(&self.output).unwrap_or_default();
