@@ -4,7 +4,10 @@
 //! is wrapped, columns that can be spared are left out (and named below), all columns of text are wrapped, the first,
 //! which names the lines, too. A number is never broken.
 
+use unicode_width::UnicodeWidthChar;
+
 use crate::out::{say, width};
+use crate::screen::one_line;
 
 /// A table that is written line by line.
 pub struct Table {
@@ -38,9 +41,10 @@ impl Table {
         self
     }
 
-    /// Adds a line.
+    /// Adds a line; what would break it or what a terminal would obey is shown.
     pub fn line(&mut self, cells: impl IntoIterator<Item = String>) -> &mut Self {
-        self.lines.push(Line::Cells(cells.into_iter().collect()));
+        let cells = cells.into_iter().map(|cell| one_line(&cell, usize::MAX));
+        self.lines.push(Line::Cells(cells.collect()));
         self
     }
 
@@ -217,7 +221,8 @@ impl Layout<'_> {
             let parts = self.shown.iter().zip(&cells).map(|((_, column, width), cell)| {
                 let above = if matches!(align, Align::Bottom) { height - cell.len() } else { 0 };
                 let part = row.checked_sub(above).and_then(|row| cell.get(row)).map_or("", String::as_str);
-                if column.is_number { format!("{part:>width$}") } else { format!("{part:<width$}") }
+                let room = " ".repeat(width.saturating_sub(length(part)));
+                if column.is_number { format!("{room}{part}") } else { format!("{part}{room}") }
             });
             parts.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
         };
@@ -246,10 +251,18 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
         line.push_str(&" ".repeat(spaces));
         line.push_str(word);
-        while length(&line) > room {
-            let rest: String = line.chars().skip(room).collect();
-            lines.push(line.chars().take(room).collect());
-            line = format!("{}{rest}", " ".repeat(hang));
+        if length(&line) > room {
+            let word = std::mem::take(&mut line);
+            let mut taken = 0;
+            for letter in word.chars() {
+                let wide = columns(letter);
+                if taken + wide > room {
+                    lines.push(std::mem::replace(&mut line, " ".repeat(hang)));
+                    taken = hang;
+                }
+                line.push(letter);
+                taken += wide;
+            }
         }
         spaces = 1;
     }
@@ -265,8 +278,14 @@ fn hang(text: &str) -> usize {
     spaces + if has_sign { 2 } else { 0 }
 }
 
+/// Columns that a text takes on a terminal.
 fn length(text: &str) -> usize {
-    text.chars().count()
+    text.chars().map(columns).sum()
+}
+
+/// Columns that a letter takes: two if it is a wide one, as those of Chinese are.
+fn columns(letter: char) -> usize {
+    letter.width().unwrap_or(0)
 }
 
 /// Columns of text between two columns.
@@ -296,6 +315,18 @@ mod tests {
                 "Σ           12,345,678",
             ]
         );
+    }
+
+    #[test]
+    fn wide_letters_and_line_ends_do_not_break_a_table() {
+        let mut table = Table::new(&["name", "words"]);
+        table.line(["漢字".to_owned(), "two\nlines".to_owned()]);
+        table.line(["ab".to_owned(), "\u{1b}[2J".to_owned()]);
+        assert_eq!(table.lines_within(None), ["name  words", "漢字  two⏎lines", "ab    \\u{1b}[2J"]);
+        assert_eq!(wrapped("漢字漢字漢", 4), ["漢字", "漢字", "漢"]);
+        assert_eq!(wrapped("漢字漢", 5), ["漢字", "漢"]);
+        let long = "x".repeat(2_000_000);
+        assert_eq!(wrapped(&long, 80).len(), 25_000);
     }
 
     fn servers() -> Table {
