@@ -28,6 +28,10 @@ pub fn todo_list(conversation: &Conversation) -> TodoList {
 
 /// How a list stands that is the conversation's, but for a change that is not on record yet.
 pub(super) fn stand(conversation: &Conversation, list: &Arc<TodoList>) -> TodoStand {
+    if list.changes() == 0 && list.items().is_empty() {
+        // Most sessions have none, and their steps need not be counted.
+        return TodoStand { list: Arc::clone(list), since: RecordId::default(), steps: 0 };
+    }
     let changes = changes(conversation, &calls_of(conversation));
     let since = changes.keys().next_back().copied().unwrap_or_default();
     let is_on_record = list.changes() == changes.len() as u64;
