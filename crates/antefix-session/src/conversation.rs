@@ -376,30 +376,6 @@ impl Conversation {
         effective_after(&self.segments, sent, rules, interval)
     }
 
-    /// Whether a request sent at `at` should read an entry: one is known on its path, the provider's rules leave
-    /// it readable, and the request that touched it last began no longer ago than entries live.
-    ///
-    /// Where no markers are sent, that is taken to be so for five minutes after a request of the lane, once one of
-    /// them has read anything.
-    pub fn expects_read(&self, rules: &Rules, at: Millis) -> bool {
-        let Some(open) = self.open_lane() else { return false };
-        let answered = |attempt: &&Attempt| {
-            attempt.outcome.as_ref().is_some_and(|(_, outcome)| outcome.status == Some(200))
-        };
-        let last = match open.lane.cache() {
-            Some(_) => {
-                let entry = open.tree.readable(&self.chain, &self.segments, rules).confirmed;
-                let link = entry.and_then(|entry| self.chain.link(entry + 1));
-                link.and_then(|link| open.touched.get(&link.normal).copied())
-            }
-            None if open.has_read => self.attempts.iter().rev().find(answered).map(|attempt| attempt.at),
-            None => None,
-        };
-        let ttl = open.lane.cache().unwrap_or(Ttl::FiveMinutes);
-        let last = last.filter(|last| *last >= self.cache_began);
-        last.is_some_and(|last| at.0.saturating_sub(last.0) < ttl.seconds() * 1000)
-    }
-
     /// Composes the body of the next request with these markers.
     ///
     /// # Errors

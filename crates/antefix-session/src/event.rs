@@ -294,8 +294,8 @@ pub struct RequestReport {
     pub total: Counts,
     /// Cost of the session so far; `None` if any of it is unpriced.
     pub total_cost: Option<Money>,
-    /// Whether a prefix was expected to be read.
-    pub expected_read: bool,
+    /// Tokens that an earlier request had left in the cache for it, estimated; none if nothing was known to be there.
+    pub expects: Tokens,
     /// Why the model stopped.
     pub stop_reason: Option<String>,
     /// What the provider has newly done to the prompt, in order, as it was asked to.
@@ -303,10 +303,10 @@ pub struct RequestReport {
 }
 
 impl RequestReport {
-    /// A warning if the request should have read the cache and did not, or read less than half of its input.
+    /// A warning if the request should have read the cache and did not, or read less than half of what it should have.
     pub fn warning(&self) -> Option<String> {
         let counts = self.counts?;
-        if !self.expected_read || !self.edits.is_empty() {
+        if self.expects.is_zero() || !self.edits.is_empty() {
             return None;
         }
         if counts.read.is_zero() {
@@ -314,8 +314,12 @@ impl RequestReport {
                 "nothing was read from the cache although an earlier request wrote this prefix".to_owned(),
             );
         }
-        let percent = efficiency_permille(&counts)? / 10;
-        (percent < 50).then(|| format!("only {percent} % of the input was read from the cache"))
+        let (read, expects) = (counts.read.0, self.expects.0);
+        (read.saturating_mul(2) < expects).then(|| {
+            format!(
+                "only {read} of about {expects} tokens were read that an earlier request left in the cache"
+            )
+        })
     }
 }
 

@@ -36,22 +36,19 @@ pub struct Screen {
     held: Option<String>,
     /// Why the provider could not read all, as far as it was said.
     limits: Vec<Cause>,
-    /// The provider has no cache yet, so the first request is not expected to read one.
-    starts_cold: bool,
     /// The user goes on by typing.
     is_chat: bool,
 }
 
 impl Screen {
     /// A screen; colour only where standard error is a terminal and colour is wanted.
-    pub fn new(colour: bool, starts_cold: bool) -> Self {
+    pub fn new(colour: bool) -> Self {
         Self {
             colour: colour && std::io::stderr().is_terminal(),
             open_line: false,
             in_thinking: false,
             held: (!std::io::stdout().is_terminal()).then(String::new),
             limits: Vec::new(),
-            starts_cold,
             is_chat: false,
         }
     }
@@ -252,7 +249,7 @@ impl Screen {
         for edit in &report.edits {
             self.line(&self.yellow(&format!("! {}", compaction::edited(edit))));
         }
-        if let Some(warning) = report.warning().filter(|_| !std::mem::take(&mut self.starts_cold)) {
+        if let Some(warning) = report.warning() {
             self.line(&self.yellow(&format!("! {warning}")));
         }
     }

@@ -1,6 +1,6 @@
 //! What a request would read, write and send if it were made now: what forecasts go by.
 
-use antefix_models::{Counts, Tokens};
+use antefix_models::{Counts, Rules, Tokens, Ttl};
 use antefix_prefix::CachePlan;
 
 use super::{Conversation, OpenLane};
@@ -37,6 +37,29 @@ impl Conversation {
             tokens: self.estimated_up_to(at + 1),
             touched: Some(touched),
         })
+    }
+
+    /// Tokens that a request sent at `at` should read, estimated: those of the entry that is known on its path, if the
+    /// provider's rules leave it readable and the request that touched it last began no longer ago than entries live.
+    ///
+    /// Where no markers are sent, that is taken to be so of the last prompt that was answered, for five minutes, once a
+    /// request of the lane has read anything.
+    pub fn expects_read(&self, rules: &Rules, at: Millis) -> Tokens {
+        let Some(open) = self.open_lane() else { return Tokens::ZERO };
+        let found = match open.lane.cache() {
+            Some(_) => {
+                let entry = open.tree.readable(&self.chain, &self.segments, rules).confirmed;
+                entry.and_then(|entry| Some((self.touched_in(open, entry)?, self.estimated_up_to(entry + 1))))
+            }
+            None if open.has_read => self.last_answer().zip(self.last_answered()).map(|(at, (_, used))| {
+                // Of a longer one, behind a rewind, no more than is sent again.
+                (at, used.prompt().min(self.estimated_tokens()))
+            }),
+            None => None,
+        };
+        let ttl = open.lane.cache().unwrap_or(Ttl::FiveMinutes);
+        let living = found.filter(|(last, _)| at.0.saturating_sub(last.0) < ttl.seconds() * 1000);
+        living.map_or(Tokens::ZERO, |(_, tokens)| tokens)
     }
 
     /// Input tokens of a request with this plan by billing category, of which so many are read.

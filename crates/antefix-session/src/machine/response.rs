@@ -1,3 +1,5 @@
+use antefix_models::Tokens;
+
 use super::reply::Reply;
 use super::{INTERRUPTED, Session, SessionError, State, Step};
 use crate::conversation::Tail;
@@ -113,7 +115,8 @@ impl Session {
         let sent = self.conversation.attempts().last().map_or(now, |attempt| attempt.at);
         let is_readable =
             self.conversation.lane().is_some_and(|lane| lane.cache().is_some()) || !self.is_limited;
-        let expected_read = is_readable && self.conversation.expects_read(&self.rules, sent);
+        let known = self.conversation.expects_read(&self.rules, sent);
+        let expects = if is_readable { known } else { Tokens::ZERO };
         self.record(step, Record::Outcome(outcome.clone()), now)?;
         let known = |known: &&crate::conversation::Attempt| known.attempt.attempt == outcome.attempt;
         let Some(attempt) = self.conversation.attempts().iter().rev().find(known) else { return Ok(()) };
@@ -129,7 +132,7 @@ impl Session {
                 cost: spend.known_cost(),
                 total: self.spent.counts,
                 total_cost: self.spent.known_cost(),
-                expected_read,
+                expects,
                 stop_reason: outcome.stop_reason,
                 edits,
             })));

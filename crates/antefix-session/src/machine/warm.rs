@@ -78,6 +78,7 @@ impl Session {
         self.warmth.in_flight = None;
         let replay = self.conversation.replay(&self.rules, &self.settings.prices, None);
         let saves = replay.map_or(Money::ZERO, |replay| replay.miss);
+        let kept = self.conversation.expects_read(&self.rules, now);
         let outcome = outcome_of(attempt, end);
         self.record(step, Record::Outcome(outcome.clone()), now)?;
         let known = |known: &&crate::conversation::Attempt| known.attempt.attempt == attempt;
@@ -93,7 +94,7 @@ impl Session {
             cost: spend.known_cost(),
             total: self.spent.counts,
             total_cost: self.spent.known_cost(),
-            expected_read: true,
+            expects: kept,
             stop_reason: outcome.stop_reason,
             edits: Vec::new(),
         };

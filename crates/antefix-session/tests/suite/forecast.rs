@@ -177,7 +177,7 @@ fn what_was_sent_before_a_cache_began_is_not_in_it() {
         let billed = report.cost.unwrap() - replied(&stage, report.counts.unwrap().output);
         assert!(outlook.reads.is_zero() && outlook.warm == outlook.cold, "{context}: {outlook:?}");
         assert!(are_near(outlook.cold.unwrap(), billed, 10), "{context}: {outlook:?} {billed:?}");
-        assert!(!report.expected_read, "{context}");
+        assert!(report.expects.is_zero(), "{context}");
         // What it was sent itself, it has.
         stage.prompt("And on.");
         assert_eq!(

@@ -436,7 +436,8 @@ impl Stage {
                 // What a branch goes back to may have expired.
                 let extends = self.sent.last().is_some_and(|sent| sent.relation == Planned::Extends);
                 let extends = extends && !std::mem::take(&mut self.is_cold);
-                if report.expected_read && !reads && extends && self.setup.dialect == Dialect::Anthropic {
+                if !report.expects.is_zero() && !reads && extends && self.setup.dialect == Dialect::Anthropic
+                {
                     self.unread.push((*report).clone());
                 }
                 self.reports.push(*report);

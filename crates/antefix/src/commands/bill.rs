@@ -106,25 +106,28 @@ impl Bill {
     }
 }
 
-/// Says whether the share that was read is too small, and gives the exit code.
+/// The exit code for the share that was read, and why it is none of success.
 pub fn gate(steady: Steady, fail_under: Option<Share>) -> ExitCode {
-    let Some(Share(least)) = fail_under else { return ExitCode::SUCCESS };
+    ExitCode::from(u8::from(!fail_under.is_none_or(|least| reads_enough(steady, least))))
+}
+
+/// Whether that share was read; says so where it was not, or where there is nothing to hold against it.
+pub fn reads_enough(steady: Steady, Share(least): Share) -> bool {
     let Some(found) = steady.read.permille() else {
         tell!(
             "no request extends another one within its lifetime: there is nothing to hold against the share"
         );
-        return ExitCode::SUCCESS;
+        return true;
     };
-    if found >= least {
-        return ExitCode::SUCCESS;
+    if found < least {
+        tell!(
+            "below {}: {} of the input was read from the cache, {} requests set aside (first ones, expiry, planned breaks)",
+            percent(Some(least)),
+            percent(Some(found)),
+            steady.set_aside,
+        );
     }
-    tell!(
-        "below {}: {} of the input was read from the cache, {} requests set aside (first ones, expiry, planned breaks)",
-        percent(Some(least)),
-        percent(Some(found)),
-        steady.set_aside,
-    );
-    ExitCode::from(1)
+    found >= least
 }
 
 fn zone(name: Option<&str>) -> Result<TimeZone, Failure> {

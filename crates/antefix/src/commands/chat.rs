@@ -47,7 +47,7 @@ async fn talk(args: &ChatArgs, environment: &Environment) -> Result<ExitCode, Fa
         skills,
         asker,
         environment,
-        screen: Screen::new(environment.colour, simulator.is_some()).of_chat(),
+        screen: Screen::new(environment.colour).of_chat(),
         signals: Signals::listen()?,
     };
     if let Some(asker) = &mut chat.asker {

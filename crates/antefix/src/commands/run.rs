@@ -53,10 +53,9 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     let (asker, answers) = asker.transpose()?.unzip();
     agent.guard(watch, answers);
     agent.employ(&subagents);
-    let mut reporter = Reporter::new(args.output, environment.colour, simulator.is_some());
+    let mut reporter = Reporter::new(args.output, environment.colour);
     let session_id = agent.session().conversation().header().session.clone();
     reporter.begin(&session_id, &notices);
-    let starts_cold = simulator.is_some();
     let mut recorder = recorder(environment, agent.session().conversation());
     let (interrupt, mut interrupts) = mpsc::unbounded_channel();
     let mut signals = Signals::listen()?;
@@ -83,11 +82,10 @@ async fn turn(args: &RunArgs, environment: &Environment) -> Result<ExitCode, Fai
     }
     let turn = agent.session().conversation().turn();
     drop(agent);
-    // A simulator that has just started has nothing to read from; that is no news unless somebody asks.
-    // Nor is it known where the server says nothing of its cache.
-    let is_known = recorder.is_some() && !starts_cold && spent.estimated == 0;
-    let is_asked = !args.compact && (args.fail_under.is_some() || is_known);
-    let is_enough = !is_asked || reads_enough(args, environment, &session_id, turn);
+    let is_enough = match args.fail_under {
+        Some(least) if !args.compact => reads_enough(least, environment, &session_id, turn),
+        _ => true,
+    };
     Ok(ExitCode::from(match end.reason {
         EndReason::EndTurn | EndReason::StopSequence => u8::from(!is_enough),
         EndReason::Interrupted => INTERRUPTED,
@@ -138,22 +136,15 @@ pub(super) fn leave(jobs: &Jobs) {
     }
 }
 
-/// Whether enough was read from the cache in this message. Says so where it was not: below the share that was asked
-/// for, or else below half.
-fn reads_enough(args: &RunArgs, environment: &Environment, session: &str, turn: u64) -> bool {
-    let account = match ledger::of_message(environment, session, turn) {
-        Ok(account) => account,
+/// Whether that share of the message's input was read from the cache; says so where it was not.
+fn reads_enough(least: Share, environment: &Environment, session: &str, turn: u64) -> bool {
+    match ledger::of_message(environment, session, turn) {
+        Ok(account) => bill::reads_enough(account.steady, least),
         Err(failure) => {
             tell!("what this message read from the cache cannot be told: {failure}");
-            return args.fail_under.is_none();
+            false
         }
-    };
-    let least = args.fail_under.unwrap_or(Share(500));
-    if account.steady.read.permille().is_none_or(|found| found >= least.0) {
-        return true;
     }
-    bill::gate(account.steady, Some(least));
-    args.fail_under.is_none()
 }
 
 /// What the user says.
@@ -194,9 +185,9 @@ enum Reporter {
 }
 
 impl Reporter {
-    fn new(output: Output, colour: bool, starts_cold: bool) -> Self {
+    fn new(output: Output, colour: bool) -> Self {
         match output {
-            Output::Text => Self::Text(Screen::new(colour, starts_cold)),
+            Output::Text => Self::Text(Screen::new(colour)),
             Output::Json => Self::Json { requests: Vec::new(), text: String::new(), calls: 0 },
             Output::StreamJson => Self::StreamJson(EventWriter::default()),
         }

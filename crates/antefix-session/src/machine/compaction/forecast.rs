@@ -18,7 +18,7 @@ impl Session {
         let tail = Tokens(room.tail.0.min((before - head).0 / 2));
         let length = self.last_summary().unwrap_or(SUMMARY);
         let after = head + tail + length;
-        let is_warm = self.conversation.expects_read(&self.rules, now);
+        let is_warm = !self.conversation.expects_read(&self.rules, now).is_zero();
         let warm = |tokens: Tokens| if is_warm { tokens } else { Tokens::ZERO };
         let price = |counts: Counts| -> Option<Money> {
             let found = prices(&self.settings.prices, lane.platform, &lane.model, now, counts.prompt());
