@@ -27,7 +27,7 @@ pub struct Verdict {
     pub breaks: Vec<Finding>,
     /// Losses and faults without a difference of content.
     pub faults: Vec<Finding>,
-    /// What was meant to be: a rewind, a fork. No break.
+    /// What was meant to be: a rewind, a fork, other parameters that were asked for. No break.
     pub planned: Vec<Finding>,
     /// What is worth knowing and was no break.
     pub notes: Vec<String>,
@@ -178,9 +178,11 @@ impl Case<'_, '_> {
                     .push(format!("{path} differs behind the last marker, where nothing was kept: no break"));
                 continue;
             }
-            let first = self.verdict.breaks.is_empty();
+            let first = self.verdict.breaks.is_empty() && self.verdict.planned.is_empty();
             let finding = self.complete(draft, client.as_ref(), cold, first);
-            self.verdict.breaks.push(finding);
+            let is_asked_for = self.later.is_altered && finding.kind.row().segment == Segment::Parameters;
+            let found = if is_asked_for { &mut self.verdict.planned } else { &mut self.verdict.breaks };
+            found.push(finding);
         }
     }
 

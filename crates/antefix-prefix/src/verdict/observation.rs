@@ -81,6 +81,8 @@ pub struct Observation<'a> {
     pub server_reason: Option<String>,
     /// What the answer says was done to the prompt; `None` if the answer is not known.
     pub edits: Option<Edits>,
+    /// From this request on other parameters were asked for on purpose, so that what they change is planned.
+    pub is_altered: bool,
 }
 
 impl<'a> Observation<'a> {
@@ -107,6 +109,7 @@ impl<'a> Observation<'a> {
             prefix: None,
             server_reason: None,
             edits: None,
+            is_altered: false,
         }
     }
 

@@ -189,3 +189,34 @@ impl Sent {
         }
     }
 }
+
+/// Other parameters that were asked for are planned, and carry the tokens; what changes beside them is not.
+#[test]
+fn parameters_that_were_asked_for_are_planned() {
+    let body = |effort: &str, tool: &str| {
+        let tools = format!(r#"[{{"name":"read","description":"{tool}","input_schema":{{}}}}]"#);
+        let output = format!(r#"{{"effort":"{effort}"}}"#);
+        let messages = r#"[{"role":"user","content":"Hello"}]"#;
+        let text =
+            format!(r#"{{"model":"m","tools":{tools},"output_config":{output},"messages":{messages}}}"#);
+        Body::parse(text).unwrap()
+    };
+    let [earlier, later] = [body("high", "Reads."), body("low", "Reads a file.")];
+    let [old, new] = [&earlier, &later].map(|body| Prompt::read(body.root()).unwrap());
+    let observation = |prompt| Observation::new(rules(Platform::Anthropic, "m")).with_prompt(prompt);
+    for (is_altered, expect) in [
+        (false, [&[Kind::ToolsDescription, Kind::ParamsEffort][..], &[]]),
+        (true, [&[Kind::ToolsDescription][..], &[Kind::ParamsEffort]]),
+    ] {
+        let later = Observation { is_altered, ..observation(&new) };
+        let verdict = judge(&observation(&old), &later);
+        let kinds = [&verdict.breaks, &verdict.planned].map(|found| {
+            let mut kinds: Vec<Kind> = found.iter().map(|finding| finding.kind).collect();
+            kinds.sort();
+            kinds
+        });
+        assert_eq!(kinds, expect.map(<[Kind]>::to_vec), "{is_altered}");
+        let all = verdict.planned.iter().chain(&verdict.breaks);
+        assert_eq!(all.filter(|finding| finding.rewritten.is_some()).count(), 1, "{is_altered}");
+    }
+}

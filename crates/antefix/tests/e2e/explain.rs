@@ -61,3 +61,13 @@ fn two_sessions_in_one_capture_are_followed_each_by_itself() {
     let sent = case.capture().to_string_lossy().into_owned();
     case.antefix(["explain", &sent, "--json"]).ends().code(0).stdout("\"breaks\":[],\"faults\":[]");
 }
+
+/// What the user has asked for is no fault of anybody's, and its price is told.
+#[test]
+fn another_effort_that_was_asked_for_is_planned() {
+    let case = Case::new("rule\n on any\n text Well.");
+    case.run("Look at it").ends().code(0);
+    case.go_on("And now?").args(["--effort", "low"]).ends().code(0);
+    let explained = case.antefix(["explain", &case.session()]).ends().code(0).stdout("no break");
+    explained.stdout("params.effort at /output_config").stdout("(as it was asked, $0.0");
+}

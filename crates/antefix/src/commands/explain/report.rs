@@ -3,8 +3,8 @@
 use antefix_ledger::{Entry, Row, Steady, Totals, dedupe, rewritten_counts, waste};
 use antefix_models::{Modifiers, Money, PriceBook, Prices, cost};
 use antefix_prefix::verdict::{
-    Evidence, Finding, Kind, Lineage, Observation, Prompt, Severity, Value, bloat, cold_start, judge_alone,
-    lineages, series,
+    Evidence, Finding, Kind, Lineage, Observation, Prompt, Segment, Severity, Value, bloat, cold_start,
+    judge_alone, lineages, series,
 };
 use antefix_session::record::Trigger;
 use antefix_wire::json::Body;
@@ -120,6 +120,7 @@ fn observe<'a>(
         prefix: hints.prefix.clone(),
         server_reason: hints.server_reason.clone(),
         edits: known.edits,
+        is_altered: known.is_altered,
         ..Observation::new(known.rules.clone())
     }
 }
@@ -146,33 +147,25 @@ fn judge_bodies(source: &Source, observations: &[Observation<'_>], report: &mut 
             continue;
         };
         let between = (parent, index);
-        let is_altered = source.requests.get(index).is_some_and(|known| known.is_altered);
-        let is_asked_for = |finding: &Finding| is_altered && finding.kind.row().id.starts_with("params.");
-        let (asked_for, breaks): (Vec<_>, Vec<_>) = verdict.breaks.into_iter().partition(is_asked_for);
-        report.breaks.extend(breaks.into_iter().map(|finding| priced(source, between, finding)));
-        for finding in asked_for {
-            let found = priced(source, between, finding);
-            let (row, path) = (found.finding.kind.row(), &found.finding.path);
-            let spent = found.usd.map_or_else(String::new, |usd| format!(", {usd:.4}"));
-            report.notes.push(format!(
-                "requests {} → {}: {} at {path}: {}; as the session's user asked{spent}",
-                parent + 1,
-                index + 1,
-                row.id,
-                row.sentence.trim_end_matches('.')
-            ));
-        }
+        report.breaks.extend(verdict.breaks.into_iter().map(|finding| priced(source, between, finding)));
         report.faults.extend(verdict.faults.into_iter().map(|finding| priced(source, between, finding)));
-        let planned = verdict.planned.iter().map(|finding| {
-            let (kind, path) = (finding.kind.row(), &finding.path);
-            format!("{} at {path}: {}", kind.id, kind.sentence)
-        });
-        let notes = planned.chain(verdict.notes.iter().cloned());
+        let planned = verdict.planned.into_iter().map(|finding| planned(&priced(source, between, finding)));
+        let notes = planned.chain(verdict.notes);
         report.notes.extend(notes.map(|note| format!("requests {} → {}: {note}", parent + 1, index + 1)));
     }
     whole_conversations(source, observations, &lineage, report);
     report.lineages = lineage.groups;
     report.notes.extend(source.requests.iter().enumerate().filter_map(|one| server_summary(source, one)));
+}
+
+/// What is said of something that was meant to be: with its price, where the user has asked for it.
+fn planned(found: &Found) -> String {
+    let (row, path) = (found.finding.kind.row(), &found.finding.path);
+    let asked = (row.segment == Segment::Parameters).then(|| {
+        let spent = found.usd.map_or_else(String::new, |usd| format!(", {usd:.4}"));
+        format!(" (as it was asked{spent})")
+    });
+    format!("{} at {path}: {}{}", row.id, row.sentence, asked.unwrap_or_default())
 }
 
 /// What a summary cost that the provider has made by itself.
