@@ -107,8 +107,12 @@ impl Session {
 
     /// The context window as far as it is known: told by the provider, or set, or the model's.
     pub(super) fn window(&self) -> Tokens {
-        let told = self.conversation.learned_window();
-        told.or(self.settings.compaction.window).unwrap_or(self.rules.context_window)
+        self.own_window().unwrap_or(self.rules.context_window)
+    }
+
+    /// The context window where it is another than the model's.
+    fn own_window(&self) -> Option<Tokens> {
+        self.conversation.learned_window().or(self.settings.compaction.window)
     }
 
     /// Whether a summary is asked for because the provider has found the request too long, where one may be made
@@ -435,17 +439,13 @@ impl Session {
     }
 
     fn room(&self) -> Result<Room, SessionError> {
-        let window = self.conversation.learned_window().or(self.settings.compaction.window);
-        let settings = CompactionSettings { window, ..self.settings.compaction.clone() };
         let lengths = (self.conversation.estimated_head(), self.conversation.left_by_compaction());
-        Ok(Room::of(self.rules.context_window, &settings, &self.lane()?.envelope, lengths))
+        Ok(Room::of(self.window(), &self.settings.compaction, &self.lane()?.envelope, lengths))
     }
 
     /// Whether the prompt as it stands leaves room for a reply, as far as the window is known.
     fn fits(&self, room: &Room) -> bool {
-        let is_known = self.rules.known
-            || self.settings.compaction.window.is_some()
-            || self.conversation.learned_window().is_some();
+        let is_known = self.rules.known || self.own_window().is_some();
         !is_known || self.conversation.estimated_tokens() <= room.limit
     }
 }

@@ -88,7 +88,6 @@ impl Room {
         envelope: &[u8],
         (head, left): (Tokens, Tokens),
     ) -> Self {
-        let window = settings.window.unwrap_or(window);
         let reply = longest_reply(envelope).unwrap_or(USUAL_REPLY).min(window.0 / 8);
         let limit = Tokens(window.0 - reply);
         let share = settings.share.map(|share| Tokens(window.0 / 1000 * share).min(limit));
